@@ -1,0 +1,244 @@
+package io.cqring.cq;
+
+import io.cqring.memory.QueueMemory;
+
+/**
+ * View of one completion in its slot. One per queue, reused: nothing is allocated or copied.
+ *
+ * <p>A view is <em>attached</em> only while the queue says so: during {@link CompletionHandler#onCompletion}, from
+ * {@link CompletionQueue#startPoll} or {@link CompletionQueue#next} to the next call, and from
+ * {@link CompletionQueue#peek} to the next call. At any other time every accessor throws {@link IllegalStateException}
+ * rather than show a slot that the device may be writing. Keep data by reading them out, or use
+ * {@link CompletionQueue#pollInto}. For the polling thread only.
+ */
+public final class Completion {
+    private static final int DETACHED = -1;
+
+    private final QueueMemory memory;
+    private final int strideBytes;
+    private final int workRequestIdOffset;
+    private int slotOffset = DETACHED;
+    private long header;
+
+    Completion(QueueMemory memory, int strideBytes) {
+        this.memory = memory;
+        this.strideBytes = strideBytes;
+        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
+    }
+
+    Completion attach(int slotOffset, long header) {
+        this.slotOffset = slotOffset;
+        this.header = header;
+        return this;
+    }
+
+    void detach() {
+        slotOffset = DETACHED;
+    }
+
+    /** The slot's offset, or an error: the only way to the entry. */
+    private int slot() {
+        int offset = slotOffset;
+        if (offset == DETACHED) {
+            throw new IllegalStateException("completion view is not attached: it is valid only until its handler returns,"
+                    + " or until the next call on the queue");
+        }
+        return offset;
+    }
+
+    /**
+     * Header of the entry, as the device wrote it.
+     *
+     * @return word 0, see {@link CqeLayout}
+     */
+    public long header() {
+        slot();
+        return header;
+    }
+
+    /**
+     * Operation.
+     *
+     * @return one of {@link CqeOpcode}
+     */
+    public int opcode() {
+        return CqeLayout.opcode(header());
+    }
+
+    /**
+     * Whether the sender asked for an event.
+     *
+     * @return the solicited bit
+     */
+    public boolean isSolicited() {
+        return CqeLayout.isSolicited(header());
+    }
+
+    /**
+     * Counter of the work-queue entry that completed.
+     *
+     * @return the low 24 bits of a free-running count
+     */
+    public int wqeCounter() {
+        return CqeLayout.wqeCounter(header());
+    }
+
+    /**
+     * Queue pair the completion belongs to.
+     *
+     * @return QP number, 0 to 2^24-1
+     */
+    public int qpNumber() {
+        return CqeLayout.qpNumber(header());
+    }
+
+    /**
+     * Error code.
+     *
+     * @return 0 for success, else 1 to 255
+     */
+    public int syndrome() {
+        return CqeLayout.syndrome(header());
+    }
+
+    /**
+     * Outcome.
+     *
+     * @return the status that the syndrome stands for
+     */
+    public CompletionStatus status() {
+        return CompletionStatus.ofSyndrome(syndrome());
+    }
+
+    /**
+     * The caller's tag of the work request.
+     *
+     * @return 64 bits, as posted
+     */
+    public long workRequestId() {
+        return memory.getLong(slot() + workRequestIdOffset);
+    }
+
+    private long length() {
+        return memory.getLong(slot() + workRequestIdOffset + 8);
+    }
+
+    private long detail() {
+        return memory.getLong(slot() + workRequestIdOffset + 16);
+    }
+
+    /**
+     * Message length.
+     *
+     * @return bytes, 0 to 2^32-1
+     */
+    public long byteCount() {
+        return CqeLayout.byteCount(length());
+    }
+
+    /**
+     * Immediate data, or the invalidated rkey; {@link #flags()} says which, if any.
+     *
+     * @return 32 bits
+     */
+    public int immediate() {
+        return CqeLayout.immediate(length());
+    }
+
+    /**
+     * Whether {@link #immediate()} holds immediate data.
+     *
+     * @return flag 8 of the detail word
+     */
+    public boolean hasImmediate() {
+        return (flags() & CqeLayout.FLAG_IMMEDIATE) != 0;
+    }
+
+    /**
+     * Vendor's error code.
+     *
+     * @return 0 to 255
+     */
+    public int vendorError() {
+        return CqeLayout.vendorError(detail());
+    }
+
+    /**
+     * Flags.
+     *
+     * @return FLAG constants of {@link CqeLayout}, added up
+     */
+    public int flags() {
+        return CqeLayout.flags(detail());
+    }
+
+    /**
+     * Queue pair that sent the message.
+     *
+     * @return QP number, 0 to 2^24-1
+     */
+    public int sourceQp() {
+        return CqeLayout.sourceQp(detail());
+    }
+
+    /**
+     * Whether entries of this queue carry a timestamp.
+     *
+     * @return false for 32-byte entries
+     */
+    public boolean hasTimestamp() {
+        return strideBytes != CqeLayout.SHORT_BYTES;
+    }
+
+    /**
+     * Device time of the completion, or the flow hash if {@link CqeLayout#FLAG_FLOW_HASH} is set.
+     *
+     * @return device ticks
+     * @throws UnsupportedOperationException if the queue has 32-byte entries, which have no room for it
+     */
+    public long timestamp() {
+        int slot = slot();
+        if (strideBytes == CqeLayout.SHORT_BYTES) {
+            throw noTimestamp();
+        }
+        return memory.getLong(slot + CqeLayout.TIMESTAMP_OFFSET);
+    }
+
+    static UnsupportedOperationException noTimestamp() {
+        return new UnsupportedOperationException("a 32-byte entry has no timestamp; use 64 or 128 bytes");
+    }
+
+    /**
+     * A word of inline payload.
+     *
+     * @param index 0 to 2 in 64-byte entries, 0 to 10 in 128-byte entries
+     * @return 8 bytes, little endian
+     * @throws IndexOutOfBoundsException if the entry has no such word
+     */
+    public long payload(int index) {
+        return memory.getLong(slot() + payloadOffset(index, strideBytes));
+    }
+
+    static int payloadOffset(int index, int strideBytes) {
+        if (index < 0 || index >= CqeLayout.payloadBytes(strideBytes) >>> 3) {
+            throw new IndexOutOfBoundsException("payload word must be 0 to less than "
+                    + CqeLayout.payloadBytes(strideBytes) / Long.BYTES + " in a " + strideBytes + "-byte entry: " + index);
+        }
+        return CqeLayout.PAYLOAD_OFFSET + (index << 3);
+    }
+
+    void copyTo(WorkCompletion into) {
+        into.set(header(), workRequestId(), length(), detail(), hasTimestamp() ? timestamp() : 0);
+    }
+
+    @Override
+    public String toString() {
+        return slotOffset == DETACHED ? "Completion[detached]" : describe(header, workRequestId(), byteCount());
+    }
+
+    static String describe(long header, long workRequestId, long byteCount) {
+        return "Completion[" + CqeOpcode.name(CqeLayout.opcode(header)) + " "
+                + CompletionStatus.ofSyndrome(CqeLayout.syndrome(header)) + " qp=" + CqeLayout.qpNumber(header) + " wqe="
+                + CqeLayout.wqeCounter(header) + " id=" + workRequestId + " bytes=" + byteCount + "]";
+    }
+}

@@ -1,0 +1,139 @@
+package io.cqring.cq;
+
+import io.cqring.memory.QueueMemory;
+
+/**
+ * A claimed slot, for the device to fill in place. Got from {@link CompletionWriter#claim}; what is not set reads as zero. The
+ * host sees nothing of it before {@link CompletionWriter#flush}. One per writer, reused: it stands for the newest claim, and
+ * for no slot at all (every setter throws) after flush, abort, another write, or a refused claim. For the writing thread only.
+ */
+public final class CompletionEntry {
+    private static final int DETACHED = -1;
+
+    private final QueueMemory memory;
+    private final int strideBytes;
+    private final int workRequestIdOffset;
+    private int slotOffset = DETACHED;
+    private long header;
+
+    /** One bit per 8-byte word of the slot that has been set since the claim. */
+    private int wordsSet;
+
+    CompletionEntry(QueueMemory memory, int strideBytes) {
+        this.memory = memory;
+        this.strideBytes = strideBytes;
+        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
+    }
+
+    CompletionEntry attach(int slotOffset) {
+        this.slotOffset = slotOffset;
+        this.header = 0;
+        this.wordsSet = 0;
+        return this;
+    }
+
+    boolean isAttached() {
+        return slotOffset != DETACHED;
+    }
+
+    void detach() {
+        slotOffset = DETACHED;
+    }
+
+    /** Clears the words that were not set, so that nothing of the last lap shows through, and lets the slot go. */
+    long complete() {
+        final int slot = slotOffset;
+        final int set = wordsSet;
+        slotOffset = DETACHED;
+        for (int offset = Long.BYTES; offset != strideBytes; offset += Long.BYTES) {
+            if ((set >>> (offset >>> 3) & 1) == 0) {
+                memory.putLong(slot + offset, 0);
+            }
+        }
+        return header;
+    }
+
+    private CompletionEntry put(int offset, long value) {
+        final int slot = slotOffset;
+        if (slot == DETACHED) {
+            throw notClaimed();
+        }
+        memory.putLong(slot + offset, value);
+        wordsSet |= 1 << (offset >>> 3);
+        return this;
+    }
+
+    private static IllegalStateException notClaimed() {
+        return new IllegalStateException("no slot is claimed: call claim() before filling an entry");
+    }
+
+    /**
+     * Sets the header.
+     *
+     * @param header a header from {@link CqeLayout#header}; its owner bit is ignored
+     * @return this
+     */
+    public CompletionEntry header(long header) {
+        if (slotOffset == DETACHED) {
+            throw notClaimed();
+        }
+        this.header = header;
+        return this;
+    }
+
+    /**
+     * Sets the caller's tag of the work request.
+     *
+     * @param workRequestId 64 bits
+     * @return this
+     */
+    public CompletionEntry workRequestId(long workRequestId) {
+        return put(workRequestIdOffset, workRequestId);
+    }
+
+    /**
+     * Sets the length word.
+     *
+     * @param length a word from {@link CqeLayout#length}
+     * @return this
+     */
+    public CompletionEntry length(long length) {
+        return put(workRequestIdOffset + 8, length);
+    }
+
+    /**
+     * Sets the detail word.
+     *
+     * @param detail a word from {@link CqeLayout#detail}
+     * @return this
+     */
+    public CompletionEntry detail(long detail) {
+        return put(workRequestIdOffset + 16, detail);
+    }
+
+    /**
+     * Sets the device time.
+     *
+     * @param timestamp device ticks
+     * @return this
+     * @throws UnsupportedOperationException if the queue has 32-byte entries, which have no room for it
+     */
+    public CompletionEntry timestamp(long timestamp) {
+        if (strideBytes == CqeLayout.SHORT_BYTES) {
+            throw Completion.noTimestamp();
+        }
+        return put(CqeLayout.TIMESTAMP_OFFSET, timestamp);
+    }
+
+    /**
+     * Sets a word of inline payload.
+     *
+     * @param index 0 to 2 in 64-byte entries, 0 to 10 in 128-byte entries
+     * @param value 8 bytes, little endian
+     * @return this
+     * @throws IndexOutOfBoundsException if the entry has no such word
+     */
+    public CompletionEntry payload(int index, long value) {
+        return put(Completion.payloadOffset(index, strideBytes), value);
+    }
+}

@@ -1,0 +1,482 @@
+package io.cqring.cq;
+
+import io.cqring.memory.QueueMemory;
+import io.cqring.ring.RingGeometry;
+import java.util.Objects;
+
+/**
+ * Host end of a completion queue: polls completions and returns their slots to the device.
+ *
+ * <p><b>Role:</b> one polling thread at a time. The first thread that polls is the poller until it calls
+ * {@link #releasePoller} or ends; any other gets an {@link IllegalStateException}. {@link #size}, {@link #remaining},
+ * {@link #isEmpty}, {@link #capacity}, the counters and {@link #close} are for any thread. <b>Progress:</b> wait-free; no
+ * call takes more than {@link #capacity} entries, however busy the device is. <b>Allocation:</b> none after creation.
+ * <b>Visibility:</b> all the device wrote before it published a completion is visible once the completion is polled.
+ *
+ * <p>Four ways to poll: {@link #poll} hands entries to a handler; {@link #startPoll}, {@link #next} and {@link #endPoll} are a
+ * cursor, for loops without a callback; {@link #pollInto} copies entries out; {@link #peek} looks and consumes nothing.
+ *
+ * <p>The queue is safe to hand to other threads in any way that publishes Java objects safely.
+ *
+ * @see <a href="https://man7.org/linux/man-pages/man3/ibv_poll_cq.3.html">ibv_poll_cq(3), whose contract this follows</a>
+ */
+public final class CompletionQueue extends QueueEnd implements AutoCloseable {
+    private final CompletionWriter writer;
+    private final Completion view;
+    private final int publishInterval;
+    private boolean cursorOpen;
+
+    private CompletionQueue(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
+        super(memory, geometry, startSequence);
+        this.writer = new CompletionWriter(memory, geometry, startSequence, policy);
+        this.view = new Completion(memory, geometry.strideBytes());
+        this.publishInterval = Math.max(1, capacity / 4);
+    }
+
+    /**
+     * Starts to describe a queue: 64-byte entries, {@link OverrunPolicy#BACKPRESSURE}, memory of its own, unless told
+     * otherwise.
+     *
+     * @param capacity entries; a power of two, at most 2^24 (2^23 for 128-byte entries)
+     * @return a builder
+     */
+    public static Builder ofCapacity(int capacity) {
+        return new Builder(capacity);
+    }
+
+    /**
+     * Memory that a queue takes, exact.
+     *
+     * @param capacity    entries; a power of two
+     * @param strideBytes bytes per entry: 32, 64 or 128
+     * @return bytes
+     * @throws IllegalArgumentException if a number breaks its rule
+     */
+    public static long requiredBytes(int capacity, int strideBytes) {
+        return CqRegion.requiredBytes(capacity, strideBytes);
+    }
+
+    @Override
+    String endName() {
+        return "poller";
+    }
+
+    /**
+     * The device end of this queue. Always the same object.
+     *
+     * @return the writer
+     */
+    public CompletionWriter writer() {
+        return writer;
+    }
+
+    /**
+     * Hands ready completions to {@code handler}, oldest first, and returns their slots to the device.
+     *
+     * <p>Takes at most {@code min(limit, capacity())}. An entry counts as consumed once its handler is called: if the handler
+     * throws, the exception goes on to the caller, and the next poll starts with the entry after it. Slots go back at the
+     * end of the call and each time a quarter of the ring has been handled. An open cursor is abandoned.
+     *
+     * @param handler called once per completion, on this thread; it must not poll this queue
+     * @param limit   the most completions to take, in entries; 0 takes none, more than the capacity is allowed
+     * @return completions taken, in entries; 0 if none was ready
+     * @throws IllegalArgumentException if {@code limit} is negative; nothing is taken
+     * @throws IllegalStateException    if the queue is closed, another thread is the poller, or the call comes from a handler
+     *                                  of this queue; nothing is taken
+     * @throws CqOverrunException       if the device overran the queue (policy ERROR) and all it wrote before has been polled
+     */
+    public int poll(CompletionHandler handler, int limit) {
+        enterPoll();
+        if (limit < 0) {
+            throw negativeLimit(limit);
+        }
+        final boolean dead = dead();
+        final Completion view = this.view;
+        final QueueMemory memory = this.memory;
+        final int firstSlotOffset = this.firstSlotOffset;
+        final int indexMask = this.indexMask;
+        final int strideShift = this.strideShift;
+        final int lapShift = this.lapShift;
+        final long first = this.sequence;
+        final long end = first + Math.min(limit, capacity);
+        long publishAt = first + publishInterval;
+        long next = first;
+        inHandler = true;
+        try {
+            while (next != end) {
+                final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+                final long header = header(memory, slot);
+                if (((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) != 0) {
+                    break; // the device owns this slot: nothing more is ready
+                }
+                if (next == publishAt) { // all before this entry has been handled
+                    publishConsumed(next);
+                    publishAt = next + publishInterval;
+                }
+                next++; // counted first: an entry whose handler throws is consumed
+                handler.onCompletion(view.attach(slot, header));
+            }
+        } finally {
+            inHandler = false;
+            view.detach();
+            if (next != first) {
+                this.sequence = next;
+                publishConsumed(next);
+            }
+        }
+        final int taken = (int) (next - first);
+        if (dead && taken == 0 && limit != 0) {
+            throw overrun();
+        }
+        return taken;
+    }
+
+    /**
+     * Copies ready completions into {@code into}, oldest first, and returns their slots to the device. An open cursor is
+     * abandoned.
+     *
+     * @param into  completions to fill, from index 0 on; the first {@code min(limit, capacity())} must not be null
+     * @param limit the most completions to take, in entries; 0 takes none
+     * @return completions filled, in entries; 0 if none was ready
+     * @throws IllegalArgumentException if {@code limit} is negative, {@code into} is shorter, or has a null there; nothing is
+     *                                  taken
+     * @throws IllegalStateException    as {@link #poll}
+     * @throws CqOverrunException       as {@link #poll}
+     */
+    public int pollInto(WorkCompletion[] into, int limit) {
+        enterPoll();
+        if (limit < 0) {
+            throw negativeLimit(limit);
+        }
+        final int most = Math.min(limit, capacity);
+        if (into.length < most) {
+            throw new IllegalArgumentException("array of " + into.length + " is shorter than the limit: " + most);
+        }
+        for (int i = 0; i < most; i++) {
+            if (into[i] == null) {
+                throw new IllegalArgumentException("array must hold WorkCompletions to fill: null at index " + i);
+            }
+        }
+        final boolean dead = dead();
+        int taken = 0;
+        while (taken != most && attachIfReady(sequence + taken)) {
+            view.copyTo(into[taken++]);
+        }
+        view.detach();
+        if (taken != 0) {
+            sequence += taken;
+            publishConsumed(sequence);
+        } else if (dead && limit != 0) {
+            throw overrun();
+        }
+        return taken;
+    }
+
+    /**
+     * Opens a cursor on the oldest ready completion: the lazy poll of {@code ibv_start_poll}. Nothing is consumed before
+     * {@link #endPoll}: a cursor that is abandoned (by any other poll, or another {@code startPoll}) leaves all in place.
+     *
+     * @return true if a completion is ready: {@link #completion} shows it; false if none is: no cursor is open
+     * @throws IllegalStateException as {@link #poll}
+     * @throws CqOverrunException    as {@link #poll}
+     */
+    public boolean startPoll() {
+        enterPoll();
+        final boolean dead = dead();
+        if (attachIfReady(sequence)) {
+            held = 1;
+            cursorOpen = true;
+            return true;
+        }
+        if (dead) {
+            throw overrun();
+        }
+        return false;
+    }
+
+    /**
+     * Moves the cursor to the next ready completion.
+     *
+     * @return true if there is one: {@link #completion} shows it; false if none is ready: the view is detached, the cursor
+     *     stays open and may be moved again
+     * @throws IllegalStateException if no cursor is open, or as {@link #poll}; nothing is consumed
+     */
+    public boolean next() {
+        enterCursor();
+        if (held < capacity && attachIfReady(sequence + held)) {
+            held++;
+            return true;
+        }
+        view.detach();
+        return false;
+    }
+
+    /**
+     * What the cursor, or the last {@link #peek}, stands on. The same object each time.
+     *
+     * @return the view; its accessors throw while it stands on nothing
+     */
+    public Completion completion() {
+        return view;
+    }
+
+    /**
+     * Closes the cursor, consumes every completion it has shown and returns their slots to the device.
+     *
+     * @return completions consumed, in entries; at least 1
+     * @throws IllegalStateException if no cursor is open, or as {@link #poll}; nothing is consumed
+     */
+    public int endPoll() {
+        enterCursor();
+        final int taken = held;
+        abandonCursor();
+        sequence += taken;
+        publishConsumed(sequence);
+        return taken;
+    }
+
+    /**
+     * Shows the oldest ready completion and consumes nothing. An open cursor is abandoned.
+     *
+     * @return a view, valid until the next call on this queue; null if none is ready
+     * @throws IllegalStateException as {@link #poll}
+     * @throws CqOverrunException    as {@link #poll}
+     */
+    public Completion peek() {
+        enterPoll();
+        final boolean dead = dead();
+        if (attachIfReady(sequence)) {
+            return view;
+        }
+        if (dead) {
+            throw overrun();
+        }
+        return null;
+    }
+
+    /** Lets the poller in: its thread, queue open, not from a handler. An open cursor is abandoned. */
+    private void enterPoll() {
+        enter();
+        if (inHandler) {
+            throw polledByHandler();
+        }
+        if (cursorOpen) {
+            abandonCursor();
+        }
+        view.detach();
+    }
+
+    private void enterCursor() {
+        enter();
+        if (!cursorOpen) {
+            throw new IllegalStateException("no cursor is open: startPoll() must have returned true");
+        }
+    }
+
+    private void abandonCursor() {
+        cursorOpen = false;
+        held = 0;
+        view.detach();
+    }
+
+    private boolean attachIfReady(long next) {
+        final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+        final long header = header(memory, slot);
+        if (((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) != 0) {
+            return false;
+        }
+        view.attach(slot, header);
+        return true;
+    }
+
+    private static long header(QueueMemory memory, int slot) {
+        // Edge CQ-OWN, host end: the owner bit, then the slot's other words. Partner: CompletionWriter.publish. The kernel's
+        // dma_rmb(). Weaker (plain): the fields may be loaded before the owner bit, and show the last lap. Shown by CqOwnStress.
+        return memory.getLongAcquire(slot + CqeLayout.HEADER_OFFSET);
+    }
+
+    private void publishConsumed(long sequence) {
+        // Edge CQ-CREDIT, host end: our loads of the slots, then the consumer sequence that gives them away. Partner:
+        // CompletionWriter.obtainCredit. Weaker: the device overwrites a slot that is still being read. Shown by
+        // CqCreditStress.
+        memory.putLongRelease(CqRegion.CONSUMER_SEQUENCE, sequence);
+    }
+
+    private boolean dead() {
+        // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first owner bit, so
+        // an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left unpolled when the
+        // exception is thrown. Shown by StateStress.
+        return memory.getLongAcquire(CqRegion.DEAD) != 0;
+    }
+
+    private static IllegalStateException polledByHandler() {
+        return new IllegalStateException("completion queue is being polled: a handler must not poll or release its own queue");
+    }
+
+    private CqOverrunException overrun() {
+        return new CqOverrunException(writer.lostEntries(), capacity);
+    }
+
+    private static IllegalArgumentException negativeLimit(int limit) {
+        return new IllegalArgumentException("limit must be 0 or more: " + limit);
+    }
+
+    /**
+     * Completions published and not yet returned to the device. Any thread. Exact on the polling thread, 0 is exact on every
+     * thread; elsewhere the number may be too high by what was polled and published during the call.
+     *
+     * @return entries, 0 to capacity
+     */
+    public int size() {
+        // Edge CQ-COUNT, observing end. Partner: CompletionWriter.publishSequence. First the consumed count, then the published
+        // one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never have been true, and
+        // "not empty" would not promise the poller a completion. Shown by CqCountStress.
+        long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
+        long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
+        return (int) Math.max(0, Math.min(published - consumed, capacity));
+    }
+
+    /**
+     * Free slots by the same reckoning as {@link #size}: capacity less size.
+     *
+     * @return entries, 0 to capacity
+     */
+    public int remaining() {
+        return capacity - size();
+    }
+
+    /**
+     * Whether no completion is ready. If the polling thread gets false, its next poll returns at least one.
+     *
+     * @return size() == 0
+     */
+    public boolean isEmpty() {
+        return size() == 0;
+    }
+
+    /**
+     * Slots in the ring.
+     *
+     * @return entries
+     */
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * Bytes per entry.
+     *
+     * @return 32, 64 or 128
+     */
+    public int strideBytes() {
+        return 1 << strideShift;
+    }
+
+    /**
+     * Completions lost to overrun since creation; always 0 under BACKPRESSURE. Any thread.
+     *
+     * @return entries
+     */
+    public long lostEntries() {
+        return writer.lostEntries();
+    }
+
+    /**
+     * Lets another thread become the poller. An open cursor is abandoned.
+     *
+     * @throws IllegalStateException if the calling thread is not the poller, or is in a handler of this queue
+     */
+    public void releasePoller() {
+        requirePlayer();
+        if (inHandler) {
+            throw polledByHandler();
+        }
+        abandonCursor();
+        releaseRole();
+    }
+
+    /**
+     * Closes both ends, from any thread: calls that start later throw {@link IllegalStateException}; calls under way finish.
+     * What is unpolled is given up. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
+     * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way.
+     */
+    @Override
+    public void close() {
+        markClosed();
+    }
+
+    /** Describes a queue to be made. Not thread-safe. */
+    public static final class Builder {
+        private final int capacity;
+        private int strideBytes = CqeLayout.STANDARD_BYTES;
+        private OverrunPolicy policy = OverrunPolicy.BACKPRESSURE;
+        private long startSequence;
+        private QueueMemory memory;
+
+        private Builder(int capacity) {
+            this.capacity = capacity;
+        }
+
+        /**
+         * Sets the entry size.
+         *
+         * @param strideBytes bytes per entry: 32, 64 or 128
+         * @return this
+         */
+        public Builder strideBytes(int strideBytes) {
+            this.strideBytes = strideBytes;
+            return this;
+        }
+
+        /**
+         * Sets what happens when no slot is free.
+         *
+         * @param policy the policy
+         * @return this
+         */
+        public Builder overrunPolicy(OverrunPolicy policy) {
+            this.policy = Objects.requireNonNull(policy, "overrun policy");
+            return this;
+        }
+
+        /**
+         * Sets the first sequence, so that tests meet the widths of counters early.
+         *
+         * @param startSequence a sequence, in entries; any value
+         * @return this
+         */
+        public Builder startSequence(long startSequence) {
+            this.startSequence = startSequence;
+            return this;
+        }
+
+        /**
+         * Uses the caller's memory; whatever it holds is overwritten.
+         *
+         * @param memory a region of at least {@link CompletionQueue#requiredBytes} bytes; bytes beyond are not touched
+         * @return this
+         */
+        public Builder memory(QueueMemory memory) {
+            this.memory = Objects.requireNonNull(memory, "memory");
+            return this;
+        }
+
+        /**
+         * Makes the queue, empty.
+         *
+         * @return the host end; {@link CompletionQueue#writer} is the device end
+         * @throws IllegalArgumentException if a number breaks its rule or the memory is too small; nothing is touched
+         */
+        public CompletionQueue create() {
+            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes);
+            long bytes = CqRegion.requiredBytes(capacity, strideBytes);
+            QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
+            if (region.sizeBytes() < bytes) {
+                throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for " + capacity
+                        + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
+            }
+            CqRegion.initialise(region, geometry, startSequence, memory == null);
+            return new CompletionQueue(region, geometry, startSequence, policy);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+package io.cqring.cq;
+
+import io.cqring.memory.QueueMemory;
+import io.cqring.ring.RingGeometry;
+
+/**
+ * Device end of a completion queue: writes completions into slots and hands them to the host.
+ *
+ * <p><b>Role:</b> one thread at a time. The first thread that writes is the writer until it calls {@link #release} or ends;
+ * any other gets an {@link IllegalStateException}. <b>Progress:</b> wait-free. <b>Allocation:</b> none.
+ * <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or elsewhere, is visible to
+ * the poller that takes the completion.
+ *
+ * <p>One completion: {@link #write}. Several at once, published in order: {@link #stage} (or {@link #claim}, to fill the slot
+ * in place) as often as you like, then {@link #flush}. What happens when no slot is free is the queue's
+ * {@link OverrunPolicy}; each method says false, or null, and {@link #lostEntries} counts what was lost.
+ */
+public final class CompletionWriter extends QueueEnd {
+    private final OverrunPolicy policy;
+    private final int strideBytes;
+    private final int workRequestIdOffset;
+    private final CompletionEntry entry;
+    private boolean dead;
+    private long lostEntries;
+    private long rejectedDoorbells;
+
+    CompletionWriter(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
+        super(memory, geometry, startSequence);
+        this.policy = policy;
+        this.strideBytes = geometry.strideBytes();
+        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
+        this.entry = new CompletionEntry(memory, strideBytes);
+        this.creditLimit = startSequence + capacity;
+    }
+
+    @Override
+    String endName() {
+        return "writer";
+    }
+
+    /**
+     * Writes one completion without inline payload and publishes it, after anything that is in hand.
+     *
+     * @param header        from {@link CqeLayout#header}; its owner bit is ignored
+     * @param workRequestId the caller's tag of the work request
+     * @param length        from {@link CqeLayout#length}
+     * @param detail        from {@link CqeLayout#detail}
+     * @param timestamp     device ticks; not stored in 32-byte entries
+     * @return true if published; false if no slot was free: refused (BACKPRESSURE), or lost and counted (DROP_NEW, ERROR)
+     * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is written
+     */
+    public boolean write(long header, long workRequestId, long length, long detail, long timestamp) {
+        return write(header, workRequestId, length, detail, timestamp, 0, 0, 0);
+    }
+
+    /**
+     * Writes one completion with 24 bytes of inline payload and publishes it, after anything that is in hand. More payload
+     * (128-byte entries): {@link #claim}.
+     *
+     * @param header        from {@link CqeLayout#header}; its owner bit is ignored
+     * @param workRequestId the caller's tag of the work request
+     * @param length        from {@link CqeLayout#length}
+     * @param detail        from {@link CqeLayout#detail}
+     * @param timestamp     device ticks; not stored in 32-byte entries
+     * @param payload0      first 8 bytes of payload; this and the next two must be 0 in 32-byte entries
+     * @param payload1      next 8 bytes
+     * @param payload2      next 8 bytes
+     * @return true if published; false if no slot was free: refused (BACKPRESSURE), or lost and counted (DROP_NEW, ERROR)
+     * @throws IllegalStateException         if the queue is closed or another thread is the writer; nothing is written
+     * @throws UnsupportedOperationException if there is payload and the queue has 32-byte entries; nothing is written
+     */
+    public boolean write(
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
+        enter();
+        requireRoomForPayload(payload0 | payload1 | payload2);
+        if (inHand()) {
+            flushHeld();
+        }
+        final long sequence = this.sequence;
+        if (creditLimit == sequence && !obtainCredit(sequence)) {
+            return false;
+        }
+        final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
+        fill(slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        publish(slot, header, sequence);
+        this.sequence = sequence + 1;
+        publishSequence(sequence + 1);
+        return true;
+    }
+
+    /**
+     * Writes one completion without inline payload into the next slot and holds it back until {@link #flush}.
+     *
+     * @param header        from {@link CqeLayout#header}; its owner bit is ignored
+     * @param workRequestId the caller's tag of the work request
+     * @param length        from {@link CqeLayout#length}
+     * @param detail        from {@link CqeLayout#detail}
+     * @param timestamp     device ticks; not stored in 32-byte entries
+     * @return true if staged; false if no slot was free: refused (BACKPRESSURE), or lost and counted (DROP_NEW, ERROR)
+     * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is written
+     */
+    public boolean stage(long header, long workRequestId, long length, long detail, long timestamp) {
+        enter();
+        holdClaimed();
+        final long next = sequence + held;
+        if (creditLimit == next && !obtainCredit(next)) {
+            return false;
+        }
+        final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+        fill(slot, workRequestId, length, detail, timestamp, 0, 0, 0);
+        hold(slot, header, next);
+        return true;
+    }
+
+    /**
+     * Claims the next slot, to be filled in place; what is not set reads as zero. The entry is published by {@link #flush},
+     * along with all others in hand; claiming the next one says that this one is complete.
+     *
+     * @return the entry; null if no slot was free: refused (BACKPRESSURE), or lost and counted (DROP_NEW, ERROR)
+     * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is claimed
+     */
+    public CompletionEntry claim() {
+        enter();
+        holdClaimed();
+        final long next = sequence + held;
+        if (creditLimit == next && !obtainCredit(next)) {
+            return null;
+        }
+        return entry.attach(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift));
+    }
+
+    /**
+     * Publishes what is staged or claimed, in order.
+     *
+     * @return entries published; 0 if none was in hand
+     * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is published
+     */
+    public int flush() {
+        enter();
+        return inHand() ? flushHeld() : 0;
+    }
+
+    /**
+     * Gives back what is staged or claimed and not yet flushed. The host never sees it.
+     *
+     * @return entries given back
+     * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is changed
+     */
+    public int abort() {
+        enter();
+        int count = held + (entry.isAttached() ? 1 : 0);
+        entry.detach();
+        held = 0;
+        return count;
+    }
+
+    private boolean inHand() {
+        return held != 0 || entry.isAttached();
+    }
+
+    private int flushHeld() {
+        final long first = sequence;
+        long end = first + held;
+        for (long next = first; next != end; next++) {
+            int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+            publish(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+        }
+        if (entry.isAttached()) {
+            int slot = RingGeometry.offset(end, firstSlotOffset, indexMask, strideShift);
+            publish(slot, entry.complete(), end);
+            end++;
+        }
+        held = 0;
+        sequence = end;
+        publishSequence(end);
+        return (int) (end - first);
+    }
+
+    /** Turns the claimed entry, if there is one, into a held one. */
+    private void holdClaimed() {
+        if (entry.isAttached()) {
+            long next = sequence + held;
+            hold(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift), entry.complete(), next);
+        }
+    }
+
+    /** Parks the header in its slot with the owner bit of an invalid entry. */
+    private void hold(int slot, long header, long next) {
+        long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
+        // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the same time and
+        // must see it whole.
+        memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, header & ~CqeLayout.OWNER_MASK | invalidOwner);
+        held++;
+    }
+
+    private void requireRoomForPayload(long payload) {
+        if (payload != 0 && strideBytes == CqeLayout.SHORT_BYTES) {
+            throw new UnsupportedOperationException("a 32-byte entry has no inline payload; use 64 or 128 bytes");
+        }
+    }
+
+    /** Stores every word but the header; unused ones become zero, so nothing of the last lap shows through. */
+    private void fill(
+            int slot,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
+        final QueueMemory memory = this.memory;
+        final int middle = slot + workRequestIdOffset;
+        memory.putLong(middle, workRequestId);
+        memory.putLong(middle + 8, length);
+        memory.putLong(middle + 16, detail);
+        if (strideBytes != CqeLayout.SHORT_BYTES) {
+            memory.putLong(slot + CqeLayout.TIMESTAMP_OFFSET, timestamp);
+            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET, payload0);
+            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET + 8, payload1);
+            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET + 16, payload2);
+            if (strideBytes == CqeLayout.LONG_BYTES) {
+                clearLongPayload(memory, slot + CqeLayout.STANDARD_BYTES);
+            }
+        }
+    }
+
+    private static void clearLongPayload(QueueMemory memory, int offset) {
+        memory.putLong(offset, 0);
+        memory.putLong(offset + 8, 0);
+        memory.putLong(offset + 16, 0);
+        memory.putLong(offset + 24, 0);
+        memory.putLong(offset + 32, 0);
+        memory.putLong(offset + 40, 0);
+        memory.putLong(offset + 48, 0);
+        memory.putLong(offset + 56, 0);
+    }
+
+    private void publish(int slot, long header, long sequence) {
+        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the owner bit.
+        // Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner bit and reads the
+        // last lap's fields. Shown by CqOwnStress.
+        memory.putLongRelease(
+                slot + CqeLayout.HEADER_OFFSET,
+                header & ~CqeLayout.OWNER_MASK | RingGeometry.phase(sequence, lapShift));
+    }
+
+    private void publishSequence(long sequence) {
+        // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an observer
+        // counts an entry that the poller cannot see yet, so "not empty" would not promise a successful poll. Shown by
+        // CqCountStress.
+        memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
+    }
+
+    /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
+    private boolean obtainCredit(long next) {
+        // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
+        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's words
+        // in an entry it has already accepted. Shown by CqCreditStress.
+        long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
+        long freed = consumed - (creditLimit - capacity);
+        if (freed < 0 || consumed - sequence > 0) {
+            // The host wrote nonsense: it may free only what is published, and never take back. Keep the last good value.
+            memory.putLongOpaque(CqRegion.REJECTED_DOORBELLS, ++rejectedDoorbells);
+            freed = 0;
+        }
+        if (freed != 0 && !dead) {
+            creditLimit += freed;
+            return true;
+        }
+        if (policy != OverrunPolicy.BACKPRESSURE) {
+            lose();
+        }
+        return false;
+    }
+
+    private void lose() {
+        memory.putLongOpaque(CqRegion.LOST_ENTRIES, ++lostEntries);
+        if (policy == OverrunPolicy.ERROR && !dead) {
+            if (inHand()) {
+                flushHeld(); // what fitted belongs to the entries that were written before the overrun
+            }
+            dead = true; // creditLimit stays at the next sequence, so every later claim comes back here
+            // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
+            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still to poll.
+            // Shown by StateStress.
+            memory.putLongRelease(CqRegion.DEAD, 1);
+        }
+    }
+
+    /**
+     * Completions lost to overrun since creation; always 0 under BACKPRESSURE.
+     *
+     * @return entries
+     */
+    public long lostEntries() {
+        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
+    }
+
+    /**
+     * Looks at the doorbell record that were ignored because the host had written a consumer sequence it could not have
+     * reached. Anything but 0 is a bug of the host, or of whoever else writes to its memory.
+     *
+     * @return looks
+     */
+    public long rejectedDoorbells() {
+        return memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
+    }
+
+    /**
+     * Lets another thread become the writer. What is staged stays staged.
+     *
+     * @throws IllegalStateException if the calling thread is not the writer
+     */
+    public void release() {
+        releaseRole();
+    }
+}

@@ -1,0 +1,69 @@
+package io.cqring.cq;
+
+import io.cqring.memory.CacheLines;
+import io.cqring.memory.QueueMemory;
+import io.cqring.ring.RingGeometry;
+
+/**
+ * Where things lie in a completion queue's memory. Words that different threads write are 128 bytes apart.
+ *
+ * <pre>
+ *   byte 0     consumer sequence                       written by the host: the doorbell record
+ *   byte 128   producer sequence | lost entries | rejected doorbells     written by the device
+ *   byte 256   dead | closed                           written at most once in the queue's life, read by both
+ *   byte 384   slot 0, slot 1, ...                     written by the device
+ * </pre>
+ */
+final class CqRegion {
+    static final int CONSUMER_SEQUENCE = 0;
+    static final int PRODUCER_SEQUENCE = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
+    static final int LOST_ENTRIES = PRODUCER_SEQUENCE + Long.BYTES;
+    static final int REJECTED_DOORBELLS = LOST_ENTRIES + Long.BYTES;
+    static final int DEAD = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
+    static final int CLOSED = DEAD + Long.BYTES;
+    static final int FIRST_SLOT = DEAD + CacheLines.SEPARATION_BYTES;
+
+    /** The largest ring: 2^30 bytes of slots, what one ByteBuffer can hold with room for the words above. */
+    static final long MAX_SLOTS_BYTES = 1L << 30;
+
+    /** The most slots of any stride; indices of 24 bits, as the vendors'. */
+    static final int MAX_CAPACITY = 1 << 24;
+
+    private CqRegion() {}
+
+    static long requiredBytes(int capacity, int strideBytes) {
+        CqeLayout.requireStride(strideBytes);
+        long slots = RingGeometry.slotsBytes(capacity, strideBytes);
+        return FIRST_SLOT + slots;
+    }
+
+    static RingGeometry geometry(int capacity, int strideBytes) {
+        long slots = requiredBytes(capacity, strideBytes) - FIRST_SLOT;
+        if (capacity > MAX_CAPACITY || slots > MAX_SLOTS_BYTES) {
+            throw new IllegalArgumentException("capacity must be at most "
+                    + Math.min(MAX_CAPACITY, MAX_SLOTS_BYTES / strideBytes) + " entries of " + strideBytes + " bytes: "
+                    + capacity);
+        }
+        return RingGeometry.of(FIRST_SLOT, capacity, strideBytes);
+    }
+
+    /**
+     * Makes an empty queue of whatever the memory holds: each slot gets the owner bit that its first use will not have, so
+     * a recycled ring of either parity yields no phantom entry.
+     */
+    static void initialise(QueueMemory memory, RingGeometry geometry, long startSequence, boolean zeroed) {
+        if (!zeroed) {
+            int end = geometry.firstSlotOffset() + (geometry.capacity() << geometry.strideShift());
+            memory.fill(0, end, (byte) 0);
+        }
+        for (int index = 0; index < geometry.capacity(); index++) {
+            long firstUse = geometry.firstUse(startSequence, index);
+            long invalid = geometry.phase(firstUse) ^ CqeLayout.OWNER_MASK;
+            if (invalid != 0) {
+                memory.putLong(geometry.offset(firstUse) + CqeLayout.HEADER_OFFSET, invalid);
+            }
+        }
+        memory.putLong(CONSUMER_SEQUENCE, startSequence);
+        memory.putLong(PRODUCER_SEQUENCE, startSequence);
+    }
+}

@@ -1,0 +1,172 @@
+package io.cqring.memory;
+
+import java.nio.ByteBuffer;
+
+/**
+ * A region of off-heap memory: the one door through which this project touches memory that two threads share.
+ *
+ * <p>Offsets are bytes from the start of the region. A {@code long} lies at a multiple of 8 and in little-endian
+ * byte order, whatever the machine. The methods are named for their ordering, as in {@code VarHandle}: plain (no
+ * suffix), opaque, acquire, release. They order nothing by themselves: each caller names the edge it is one end of
+ * (see {@code core/docs/ordering.md}).
+ *
+ * <p><b>Bounds:</b> a caller keeps {@code 0 <= offset <= sizeBytes() - 8}. The buffer route checks it; the fast route
+ * checks it with {@code assert} only, so that a poll costs no bounds check. Byte operations ({@link #getBytes},
+ * {@link #putBytes}, {@link #copy}, {@link #fill}) are checked on both routes.
+ *
+ * <p><b>Life:</b> memory from {@link #allocate} is given back by the garbage collector once no end of a queue refers
+ * to it, so no end can ever touch memory that is gone. Memory passed to {@link #wrap} stays the caller's: the buffer is
+ * kept reachable, but a caller who frees it by other means must have closed both ends first.
+ *
+ * <p>There is one shipped implementation, so the JIT inlines it without a type check. The class is open for model
+ * checkers and recorders only: a second implementation loaded into a production JVM costs speed.
+ */
+public abstract class QueueMemory {
+    /** The largest region, in bytes: what a {@link ByteBuffer} can address. */
+    public static final long MAX_BYTES = Integer.MAX_VALUE;
+
+    private final int sizeBytes;
+
+    /**
+     * For implementations.
+     *
+     * @param sizeBytes size of the region, in bytes
+     */
+    protected QueueMemory(int sizeBytes) {
+        this.sizeBytes = sizeBytes;
+    }
+
+    /**
+     * Allocates a zeroed region on a {@value CacheLines#SEPARATION_BYTES}-byte boundary.
+     *
+     * @param bytes size of the region, in bytes; 1 to {@link #MAX_BYTES} less the alignment
+     * @return the region
+     * @throws IllegalArgumentException if {@code bytes} is out of range; nothing is allocated
+     * @throws OutOfMemoryError         if the JVM's limit for direct memory is reached (see -XX:MaxDirectMemorySize)
+     */
+    public static QueueMemory allocate(long bytes) {
+        return DirectMemory.allocateDirect(bytes);
+    }
+
+    /**
+     * Uses the caller's memory between the buffer's position and limit: huge pages, a mapped file, device memory.
+     * Contents are left alone.
+     *
+     * @param buffer a direct, writable buffer whose position lies on a {@value CacheLines#LINE_BYTES}-byte boundary; its
+     *               position and limit may be changed afterwards without effect
+     * @return the region
+     * @throws IllegalArgumentException if the buffer is on the heap, read-only, empty or not aligned
+     */
+    public static QueueMemory wrap(ByteBuffer buffer) {
+        return DirectMemory.wrapDirect(buffer);
+    }
+
+    /**
+     * How memory is reached in this JVM; chosen once, when the first region is made.
+     *
+     * @return the route in use
+     */
+    public static AccessRoute route() {
+        return DirectMemory.ROUTE;
+    }
+
+    /**
+     * Size of the region.
+     *
+     * @return bytes
+     */
+    public final int sizeBytes() {
+        return sizeBytes;
+    }
+
+    /**
+     * Plain load.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @return the value
+     */
+    public abstract long getLong(int offset);
+
+    /**
+     * Plain store.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @param value  the value
+     */
+    public abstract void putLong(int offset, long value);
+
+    /**
+     * Opaque load: atomic, never merged or dropped by the JIT, orders nothing else.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @return the value
+     */
+    public abstract long getLongOpaque(int offset);
+
+    /**
+     * Opaque store: atomic, never merged or dropped by the JIT, orders nothing else.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @param value  the value
+     */
+    public abstract void putLongOpaque(int offset, long value);
+
+    /**
+     * Acquire load: later loads and stores stay after it.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @return the value
+     */
+    public abstract long getLongAcquire(int offset);
+
+    /**
+     * Release store: earlier loads and stores stay before it.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @param value  the value
+     */
+    public abstract void putLongRelease(int offset, long value);
+
+    /**
+     * Copies bytes out of the region, plain.
+     *
+     * @param offset bytes from the start of the region; any alignment
+     * @param into   where the bytes go
+     * @param index  first byte written in {@code into}
+     * @param length bytes to copy
+     * @throws IndexOutOfBoundsException if either range is out of bounds; nothing is copied
+     */
+    public abstract void getBytes(int offset, byte[] into, int index, int length);
+
+    /**
+     * Copies bytes into the region, plain.
+     *
+     * @param offset bytes from the start of the region; any alignment
+     * @param from   where the bytes come from
+     * @param index  first byte read in {@code from}
+     * @param length bytes to copy
+     * @throws IndexOutOfBoundsException if either range is out of bounds; nothing is copied
+     */
+    public abstract void putBytes(int offset, byte[] from, int index, int length);
+
+    /**
+     * Copies bytes from another region (or this one; the ranges may overlap) into this region, plain.
+     *
+     * @param offset       where the bytes go: bytes from the start of this region; any alignment
+     * @param source       the region to read
+     * @param sourceOffset where the bytes come from: bytes from the start of {@code source}; any alignment
+     * @param length       bytes to copy
+     * @throws IndexOutOfBoundsException if either range is out of bounds; nothing is copied
+     */
+    public abstract void copy(int offset, QueueMemory source, int sourceOffset, int length);
+
+    /**
+     * Sets bytes of the region to one value, plain.
+     *
+     * @param offset bytes from the start of the region; any alignment
+     * @param length bytes to set
+     * @param value  the value of each byte
+     * @throws IndexOutOfBoundsException if the range is out of bounds; nothing is written
+     */
+    public abstract void fill(int offset, int length, byte value);
+}

@@ -1,0 +1,9 @@
+/** Lock-free, off-heap completion-queue rings, laid out and behaving as on an RDMA NIC. */
+@SuppressWarnings("requires-automatic")
+module io.cqring.core {
+    requires org.agrona;
+
+    exports io.cqring.memory;
+    exports io.cqring.ring;
+    exports io.cqring.cq;
+}
