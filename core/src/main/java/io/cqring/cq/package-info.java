@@ -1,0 +1,2 @@
+/** Completion queues: layout, host end and device end. */
+package io.cqring.cq;

@@ -1,0 +1,2 @@
+/** Off-heap memory: the one door to it. */
+package io.cqring.memory;

@@ -1,0 +1,2 @@
+/** Ring arithmetic: capacity, stride, offset and phase of a sequence. */
+package io.cqring.ring;
