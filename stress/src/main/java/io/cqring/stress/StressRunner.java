@@ -7,10 +7,11 @@ public final class StressRunner {
     /**
      * Runs jcstress.
      *
-     * @param args jcstress's own options
+     * @param args jcstress's own options; none stands for a quick run
      * @throws Exception as jcstress does
      */
     public static void main(String[] args) throws Exception {
-        org.openjdk.jcstress.Main.main(args);
+        String[] quick = {"-m", "quick", "-r", "stress/target/jcstress-results"};
+        org.openjdk.jcstress.Main.main(args.length == 0 ? quick : args);
     }
 }
