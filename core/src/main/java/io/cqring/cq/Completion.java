@@ -40,8 +40,9 @@ public final class Completion {
     private int slot() {
         int offset = slotOffset;
         if (offset == DETACHED) {
-            throw new IllegalStateException("completion view is not attached: it is valid only until its handler returns,"
-                    + " or until the next call on the queue");
+            throw new IllegalStateException(
+                    "completion view is not attached: it is valid only until its handler returns,"
+                            + " or until the next call on the queue");
         }
         return offset;
     }
@@ -221,8 +222,9 @@ public final class Completion {
 
     static int payloadOffset(int index, int strideBytes) {
         if (index < 0 || index >= CqeLayout.payloadBytes(strideBytes) >>> 3) {
-            throw new IndexOutOfBoundsException("payload word must be 0 to less than "
-                    + CqeLayout.payloadBytes(strideBytes) / Long.BYTES + " in a " + strideBytes + "-byte entry: " + index);
+            throw new IndexOutOfBoundsException(
+                    "payload word must be 0 to less than " + CqeLayout.payloadBytes(strideBytes) / Long.BYTES + " in a "
+                            + strideBytes + "-byte entry: " + index);
         }
         return CqeLayout.PAYLOAD_OFFSET + (index << 3);
     }
@@ -238,7 +240,8 @@ public final class Completion {
 
     static String describe(long header, long workRequestId, long byteCount) {
         return "Completion[" + CqeOpcode.name(CqeLayout.opcode(header)) + " "
-                + CompletionStatus.ofSyndrome(CqeLayout.syndrome(header)) + " qp=" + CqeLayout.qpNumber(header) + " wqe="
+                + CompletionStatus.ofSyndrome(CqeLayout.syndrome(header)) + " qp=" + CqeLayout.qpNumber(header)
+                + " wqe="
                 + CqeLayout.wqeCounter(header) + " id=" + workRequestId + " bytes=" + byteCount + "]";
     }
 }

@@ -290,8 +290,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     private static long header(QueueMemory memory, int slot) {
-        // Edge CQ-OWN, host end: the owner bit, then the slot's other words. Partner: CompletionWriter.publish. The kernel's
-        // dma_rmb(). Weaker (plain): the fields may be loaded before the owner bit, and show the last lap. Shown by CqOwnStress.
+        // Edge CQ-OWN, host end: the owner bit, then the slot's other words. Partner: CompletionWriter.publish. The
+        // kernel's
+        // dma_rmb(). Weaker (plain): the fields may be loaded before the owner bit, and show the last lap. Shown by
+        // CqOwnStress.
         return memory.getLongAcquire(slot + CqeLayout.HEADER_OFFSET);
     }
 
@@ -303,14 +305,17 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     private boolean dead() {
-        // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first owner bit, so
-        // an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left unpolled when the
+        // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first owner
+        // bit, so
+        // an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left unpolled when
+        // the
         // exception is thrown. Shown by StateStress.
         return memory.getLongAcquire(CqRegion.DEAD) != 0;
     }
 
     private static IllegalStateException polledByHandler() {
-        return new IllegalStateException("completion queue is being polled: a handler must not poll or release its own queue");
+        return new IllegalStateException(
+                "completion queue is being polled: a handler must not poll or release its own queue");
     }
 
     private CqOverrunException overrun() {
@@ -328,8 +333,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @return entries, 0 to capacity
      */
     public int size() {
-        // Edge CQ-COUNT, observing end. Partner: CompletionWriter.publishSequence. First the consumed count, then the published
-        // one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never have been true, and
+        // Edge CQ-COUNT, observing end. Partner: CompletionWriter.publishSequence. First the consumed count, then the
+        // published
+        // one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never have been
+        // true, and
         // "not empty" would not promise the poller a completion. Shown by CqCountStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
@@ -472,8 +479,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             long bytes = CqRegion.requiredBytes(capacity, strideBytes);
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
             if (region.sizeBytes() < bytes) {
-                throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for " + capacity
-                        + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
+                throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for "
+                        + capacity + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
             }
             CqRegion.initialise(region, geometry, startSequence, memory == null);
             return new CompletionQueue(region, geometry, startSequence, policy);

@@ -194,7 +194,8 @@ public final class CompletionWriter extends QueueEnd {
     /** Parks the header in its slot with the owner bit of an invalid entry. */
     private void hold(int slot, long header, long next) {
         long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
-        // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the same time and
+        // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the same
+        // time and
         // must see it whole.
         memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, header & ~CqeLayout.OWNER_MASK | invalidOwner);
         held++;
@@ -244,8 +245,10 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     private void publish(int slot, long header, long sequence) {
-        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the owner bit.
-        // Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner bit and reads the
+        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the owner
+        // bit.
+        // Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner bit and
+        // reads the
         // last lap's fields. Shown by CqOwnStress.
         memory.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
@@ -253,7 +256,8 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     private void publishSequence(long sequence) {
-        // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an observer
+        // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an
+        // observer
         // counts an entry that the poller cannot see yet, so "not empty" would not promise a successful poll. Shown by
         // CqCountStress.
         memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
@@ -262,12 +266,14 @@ public final class CompletionWriter extends QueueEnd {
     /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
     private boolean obtainCredit(long next) {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's words
+        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's
+        // words
         // in an entry it has already accepted. Shown by CqCreditStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long freed = consumed - (creditLimit - capacity);
         if (freed < 0 || consumed - sequence > 0) {
-            // The host wrote nonsense: it may free only what is published, and never take back. Keep the last good value.
+            // The host wrote nonsense: it may free only what is published, and never take back. Keep the last good
+            // value.
             memory.putLongOpaque(CqRegion.REJECTED_DOORBELLS, ++rejectedDoorbells);
             freed = 0;
         }
@@ -289,7 +295,8 @@ public final class CompletionWriter extends QueueEnd {
             }
             dead = true; // creditLimit stays at the next sequence, so every later claim comes back here
             // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
-            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still to poll.
+            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still to
+            // poll.
             // Shown by StateStress.
             memory.putLongRelease(CqRegion.DEAD, 1);
         }

@@ -134,7 +134,8 @@ public final class CqeLayout {
 
     private static IllegalArgumentException badHeader(int opcode, int qpNumber, int syndrome) {
         if (!CqeOpcode.isWritable(opcode)) {
-            return new IllegalArgumentException("opcode must be 0 to 9, 13 or 14 (the rest are the queue's own): " + opcode);
+            return new IllegalArgumentException(
+                    "opcode must be 0 to 9, 13 or 14 (the rest are the queue's own): " + opcode);
         }
         if ((qpNumber & ~MASK_24) != 0) {
             return new IllegalArgumentException("QP number must be 0 to " + MASK_24 + ": " + qpNumber);

@@ -80,7 +80,8 @@ abstract class QueueEnd extends QueueEndRightPad {
         if (player != Thread.currentThread()) {
             takeRole();
         }
-        // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so nothing
+        // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
+        // nothing
         // else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
             throw new IllegalStateException("completion queue is closed");
@@ -89,8 +90,10 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     private void takeRole() {
         Thread self = Thread.currentThread();
-        // Edge ROLE, taking end: CAS with full ordering. Partner: releaseRole of the last player, or the end of its thread
-        // (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and both use one
+        // Edge ROLE, taking end: CAS with full ordering. Partner: releaseRole of the last player, or the end of its
+        // thread
+        // (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and both use
+        // one
         // sequence. Shown by RoleStress.
         Thread holder = role.get();
         while (holder != self) {
@@ -121,7 +124,8 @@ abstract class QueueEnd extends QueueEndRightPad {
     }
 
     final void markClosed() {
-        // Edge STATE, writing end. Partner: enter. Release, so that what the closing thread did before close is not delayed
+        // Edge STATE, writing end. Partner: enter. Release, so that what the closing thread did before close is not
+        // delayed
         // past it; nothing else depends on it.
         memory.putLongRelease(CqRegion.CLOSED, 1);
     }

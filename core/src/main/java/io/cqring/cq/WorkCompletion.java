@@ -13,6 +13,9 @@ public final class WorkCompletion {
     private long detail;
     private long timestamp;
 
+    /** A completion to be filled; until then all its fields are zero. */
+    public WorkCompletion() {}
+
     void set(long header, long workRequestId, long length, long detail, long timestamp) {
         this.header = header;
         this.workRequestId = workRequestId;

@@ -28,8 +28,9 @@ public enum AccessRoute {
                 return BUFFER;
             case "unsafe":
                 if (!unsafeWorks) {
-                    throw new IllegalStateException(PROPERTY + "=unsafe needs a little-endian machine and the JVM option "
-                            + "--add-opens java.base/jdk.internal.misc=ALL-UNNAMED (on the module path: =org.agrona)");
+                    throw new IllegalStateException(
+                            PROPERTY + "=unsafe needs a little-endian machine and the JVM option "
+                                    + "--add-opens java.base/jdk.internal.misc=ALL-UNNAMED (on the module path: =org.agrona)");
                 }
                 return UNSAFE;
             default:

@@ -21,8 +21,7 @@ final class DirectMemory extends QueueMemory {
             AccessRoute.choose(System.getProperty(AccessRoute.PROPERTY, "auto"), unsafeWorks());
 
     private static final boolean FAST = ROUTE == AccessRoute.UNSAFE;
-    private static final VarHandle LONGS =
-            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final ByteBuffer buffer;
     private final long address;
@@ -60,8 +59,8 @@ final class DirectMemory extends QueueMemory {
 
     static QueueMemory wrapDirect(ByteBuffer buffer) {
         if (!buffer.isDirect()) {
-            throw new IllegalArgumentException("buffer must be direct (atomic access to heap arrays is not defined): "
-                    + buffer);
+            throw new IllegalArgumentException(
+                    "buffer must be direct (atomic access to heap arrays is not defined): " + buffer);
         }
         if (buffer.isReadOnly()) {
             throw new IllegalArgumentException("buffer must be writable: " + buffer);
