@@ -21,20 +21,15 @@ public enum AccessRoute {
     public static final String PROPERTY = "cqring.memory.route";
 
     static AccessRoute choose(String wanted, boolean unsafeWorks) {
-        switch (wanted) {
-            case "auto":
-                return unsafeWorks ? UNSAFE : BUFFER;
-            case "buffer":
-                return BUFFER;
-            case "unsafe":
-                if (!unsafeWorks) {
-                    throw new IllegalStateException(
-                            PROPERTY + "=unsafe needs a little-endian machine and the JVM option "
-                                    + "--add-opens java.base/jdk.internal.misc=ALL-UNNAMED (on the module path: =org.agrona)");
-                }
-                return UNSAFE;
-            default:
-                throw new IllegalStateException(PROPERTY + " must be auto, buffer or unsafe: " + wanted);
+        if ("unsafe".equals(wanted) && !unsafeWorks) {
+            throw new IllegalStateException(PROPERTY + "=unsafe needs a little-endian machine and the JVM option "
+                    + "--add-opens java.base/jdk.internal.misc=ALL-UNNAMED (on the module path: =org.agrona)");
         }
+        return switch (wanted) {
+            case "auto" -> unsafeWorks ? UNSAFE : BUFFER;
+            case "buffer" -> BUFFER;
+            case "unsafe" -> UNSAFE;
+            default -> throw new IllegalStateException(PROPERTY + " must be auto, buffer or unsafe: " + wanted);
+        };
     }
 }
