@@ -84,7 +84,7 @@ public final class CompletionWriter extends QueueEnd {
             flushHeld();
         }
         final long sequence = this.sequence;
-        if (creditLimit == sequence && !obtainCredit(sequence)) {
+        if (creditLimit == sequence && !obtainCredit()) {
             return false;
         }
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
@@ -110,7 +110,7 @@ public final class CompletionWriter extends QueueEnd {
         enter();
         holdClaimed();
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit(next)) {
+        if (creditLimit == next && !obtainCredit()) {
             return false;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
@@ -130,7 +130,7 @@ public final class CompletionWriter extends QueueEnd {
         enter();
         holdClaimed();
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit(next)) {
+        if (creditLimit == next && !obtainCredit()) {
             return null;
         }
         return entry.attach(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift));
@@ -197,7 +197,7 @@ public final class CompletionWriter extends QueueEnd {
         // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the same
         // time and
         // must see it whole.
-        memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, header & ~CqeLayout.OWNER_MASK | invalidOwner);
+        memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
         held++;
     }
 
@@ -252,7 +252,7 @@ public final class CompletionWriter extends QueueEnd {
         // last lap's fields. Shown by CqOwnStress.
         memory.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
-                header & ~CqeLayout.OWNER_MASK | RingGeometry.phase(sequence, lapShift));
+                (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
     }
 
     private void publishSequence(long sequence) {
@@ -264,7 +264,7 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
-    private boolean obtainCredit(long next) {
+    private boolean obtainCredit() {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
         // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's
         // words

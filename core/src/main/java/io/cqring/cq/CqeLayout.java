@@ -122,7 +122,7 @@ public final class CqeLayout {
      * @throws IllegalArgumentException if opcode, QP number or syndrome is out of range
      */
     public static long header(int opcode, boolean solicited, int wqeCounter, int qpNumber, int syndrome) {
-        if (!CqeOpcode.isWritable(opcode) || (qpNumber & ~MASK_24 | syndrome & ~0xFF) != 0) {
+        if (!CqeOpcode.isWritable(opcode) || ((qpNumber & ~MASK_24) | (syndrome & ~0xFF)) != 0) {
             throw badHeader(opcode, qpNumber, syndrome);
         }
         return (long) syndrome << SYNDROME_SHIFT
@@ -151,7 +151,7 @@ public final class CqeLayout {
      * @return the word
      */
     public static long length(int byteCount, int immediate) {
-        return (long) immediate << IMMEDIATE_SHIFT | byteCount & 0xFFFF_FFFFL;
+        return (long) immediate << IMMEDIATE_SHIFT | (byteCount & 0xFFFF_FFFFL);
     }
 
     /**
@@ -164,7 +164,7 @@ public final class CqeLayout {
      * @throws IllegalArgumentException if a number is out of range
      */
     public static long detail(int vendorError, int flags, int sourceQp) {
-        if ((vendorError & ~0xFF | flags & ~ALL_FLAGS | sourceQp & ~MASK_24) != 0) {
+        if (((vendorError & ~0xFF) | (flags & ~ALL_FLAGS) | (sourceQp & ~MASK_24)) != 0) {
             throw new IllegalArgumentException("vendor error must be 0 to 255, flags within 0x"
                     + Integer.toHexString(ALL_FLAGS) + ", source QP 0 to " + MASK_24 + ": " + vendorError + ", 0x"
                     + Integer.toHexString(flags) + ", " + sourceQp);

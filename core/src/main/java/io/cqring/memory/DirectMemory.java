@@ -138,8 +138,8 @@ final class DirectMemory extends QueueMemory {
     public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
         Objects.checkFromIndexSize(offset, length, sizeBytes());
         Objects.checkFromIndexSize(sourceOffset, length, source.sizeBytes());
-        if (source instanceof DirectMemory) {
-            buffer.put(offset, ((DirectMemory) source).buffer, sourceOffset, length);
+        if (source instanceof DirectMemory direct) {
+            buffer.put(offset, direct.buffer, sourceOffset, length);
         } else {
             byte[] bytes = new byte[length];
             source.getBytes(sourceOffset, bytes, 0, length);
