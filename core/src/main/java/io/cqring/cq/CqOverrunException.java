@@ -7,6 +7,7 @@ package io.cqring.cq;
 public final class CqOverrunException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
+    /** Entries lost when this exception was made. */
     private final long lostEntries;
 
     CqOverrunException(long lostEntries, int capacity) {
