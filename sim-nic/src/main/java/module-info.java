@@ -12,6 +12,7 @@ module io.cqring.simnic {
     requires org.jctools.core;
 
     exports io.cqring.simnic;
+    exports io.cqring.simnic.workload;
 
     // picocli sets annotated fields by reflection.
     opens io.cqring.simnic.cli to
