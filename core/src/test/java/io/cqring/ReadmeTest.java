@@ -45,7 +45,8 @@ class ReadmeTest {
                         folder.toString(),
                         source.toString());
         assertEquals(0, result, "the example does not compile");
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
             Object sum = loader.loadClass("Example").getMethod("run").invoke(null);
             assertEquals(999_999L * 1_000_000 / 2, sum);
         }

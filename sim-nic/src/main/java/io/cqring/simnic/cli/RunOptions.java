@@ -13,8 +13,7 @@ import io.cqring.memory.CacheLines;
  * @param window         the most unfinished chunks per queue pair, 1 or more
  * @param seed           what the content is derived from
  */
-record RunOptions(
-        int ranks, long chunkBytes, long copyLimitBytes, int cqeBytes, int depth, int window, long seed) {
+record RunOptions(int ranks, long chunkBytes, long copyLimitBytes, int cqeBytes, int depth, int window, long seed) {
 
     static final int MAX_RANKS = 64;
     private static final long MAX_REGION_BYTES = 2_147_483_000L;
@@ -22,7 +21,10 @@ record RunOptions(
 
     RunOptions {
         require(ranks >= 2 && ranks <= MAX_RANKS, "--ranks must be 2 to " + MAX_RANKS, ranks);
-        require(chunkBytes >= 1 && chunkBytes <= Integer.MAX_VALUE, "--chunk must be 1 to 2147483647 bytes", chunkBytes);
+        require(
+                chunkBytes >= 1 && chunkBytes <= Integer.MAX_VALUE,
+                "--chunk must be 1 to 2147483647 bytes",
+                chunkBytes);
         require(copyLimitBytes >= 0, "--copy-limit must be 0 bytes or more", copyLimitBytes);
         require(window >= 1 && window <= MAX_WINDOW, "--window must be 1 to " + MAX_WINDOW, window);
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
@@ -33,7 +35,8 @@ record RunOptions(
         int deepest = cqeBytes == 128 ? 1 << 23 : 1 << 24;
         require(depth <= deepest, "--depth must be at most " + deepest + " with --cqe " + cqeBytes, depth);
         require(
-                (ranks - 1L) * ChunkLedger.slots(window) * roundUp(Math.min(chunkBytes, copyLimitBytes)) < MAX_REGION_BYTES,
+                (ranks - 1L) * ChunkLedger.slots(window) * roundUp(Math.min(chunkBytes, copyLimitBytes))
+                        < MAX_REGION_BYTES,
                 "(ranks - 1) x window x --copy-limit must stay below 2147483000 bytes, --copy-limit",
                 copyLimitBytes);
     }

@@ -475,8 +475,9 @@ final class WorkloadRun implements AutoCloseable {
             if (ledger.isMissing(side, counter)) {
                 ledger.giveUp(side, counter);
                 report.lost++;
-                report.fault("lost: the " + (side == ChunkLedger.REQUESTER ? "sender" : "receiver") + "'s completion of chunk "
-                        + counter + " from rank " + sender.number + " to rank " + receiver.number);
+                report.fault("lost: the " + (side == ChunkLedger.REQUESTER ? "sender" : "receiver")
+                        + "'s completion of chunk " + counter + " from rank " + sender.number + " to rank "
+                        + receiver.number);
                 settle(side, counter);
             }
         }

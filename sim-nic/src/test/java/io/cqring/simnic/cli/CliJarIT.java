@@ -113,9 +113,21 @@ class CliJarIT {
     @Test
     void jsonIsOneObjectWithTheContractsKeys() throws Exception {
         Path file = folder.resolve("hand.csv");
-        Files.writeString(file, "comm_type,msg_size\nCommType.all_reduce,1000\nCommType.barrier,\nCommType.epoch_end,0\n");
+        Files.writeString(
+                file, "comm_type,msg_size\nCommType.all_reduce,1000\nCommType.barrier,\nCommType.epoch_end,0\n");
         Outcome outcome = cqring(
-                "run", "--workload", file.toString(), "--ranks", "4", "--chunk", "100", "--window", "2", "--depth", "16", "--json");
+                "run",
+                "--workload",
+                file.toString(),
+                "--ranks",
+                "4",
+                "--chunk",
+                "100",
+                "--window",
+                "2",
+                "--depth",
+                "16",
+                "--json");
         assertEquals("", outcome.err());
         assertEquals(0, outcome.exitCode());
         JsonNode json = new ObjectMapper().readTree(outcome.out());
@@ -123,9 +135,27 @@ class CliJarIT {
         json.fieldNames().forEachRemaining(keys::add);
         assertEquals(
                 List.of(
-                        "workload", "ranks", "chunk_bytes", "collectives", "messages", "chunks", "completions_expected",
-                        "completions", "lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns",
-                        "cqe_bytes", "cq_depth", "polls", "empty_polls", "seconds", "mcqe_per_s", "latency_ns"),
+                        "workload",
+                        "ranks",
+                        "chunk_bytes",
+                        "collectives",
+                        "messages",
+                        "chunks",
+                        "completions_expected",
+                        "completions",
+                        "lost",
+                        "duplicated",
+                        "misordered",
+                        "errors",
+                        "payload_mismatches",
+                        "cq_overruns",
+                        "cqe_bytes",
+                        "cq_depth",
+                        "polls",
+                        "empty_polls",
+                        "seconds",
+                        "mcqe_per_s",
+                        "latency_ns"),
                 keys);
         assertEquals(4, json.get("ranks").asInt());
         assertEquals(100, json.get("chunk_bytes").asInt());
@@ -144,7 +174,10 @@ class CliJarIT {
     }
 
     private static void assertClean(JsonNode json) {
-        assertEquals(json.get("completions_expected").asLong(), json.get("completions").asLong(), json::toString);
+        assertEquals(
+                json.get("completions_expected").asLong(),
+                json.get("completions").asLong(),
+                json::toString);
         for (String counter :
                 List.of("lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns")) {
             assertEquals(0, json.get(counter).asLong(), () -> counter + " in " + json);
@@ -192,7 +225,9 @@ class CliJarIT {
     @MethodSource("recorded")
     void recordedWorkloadsRunCleanAtTheSmallestDepth(String file, int ranks, int depth, int cqeBytes, long chunks)
             throws Exception {
-        Path path = Path.of(System.getProperty("cqring.shared.dir")).resolve("data/aicb").resolve(file);
+        Path path = Path.of(System.getProperty("cqring.shared.dir"))
+                .resolve("data/aicb")
+                .resolve(file);
         if (!Files.exists(path)) {
             System.out.println("SKIPPED: recorded workload is absent: " + file);
             Assumptions.abort("recorded workload is absent");

@@ -17,14 +17,15 @@ class RunOptionsTest {
 
     /** By hand: 2 x (ranks - 1) x window, rounded up to a power of two. */
     @ParameterizedTest
-    @CsvSource({"2,64,128", "8,64,1024", "16,64,2048", "2,1,2", "3,1,4", "4,1,8", "2,3,8", "16,1,32", "64,65536,8388608"})
+    @CsvSource({"2,64,128", "8,64,1024", "16,64,2048", "2,1,2", "3,1,4", "4,1,8", "2,3,8", "16,1,32", "64,65536,8388608"
+    })
     void theSmallestDepthThatWorksIsAcceptedAndHalfOfItRefusedByName(int ranks, int window, int smallest) {
         assertEquals(smallest, RunOptions.smallestDepth(ranks, window));
         new RunOptions(ranks, 8, 8, 64, smallest, window, 1);
         long needed = 2L * (ranks - 1) * window;
         assertEquals(
-                "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed + " entries, so at least "
-                        + smallest + ": " + smallest / 2,
+                "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed
+                        + " entries, so at least " + smallest + ": " + smallest / 2,
                 refusal(ranks, 8, 8, 64, smallest / 2, window));
     }
 
