@@ -14,13 +14,10 @@ module io.cqring.simnic {
     requires org.jctools.core;
 
     exports io.cqring.simnic;
-<<<<<<< HEAD
-    exports io.cqring.simnic.workload;
-=======
     exports io.cqring.simnic.dma;
     exports io.cqring.simnic.fault;
     exports io.cqring.simnic.qp;
->>>>>>> 6bb900a0709400086aeaf9900cb717a6de606d15
+    exports io.cqring.simnic.workload;
 
     // picocli sets annotated fields by reflection.
     opens io.cqring.simnic.cli to
