@@ -1,7 +1,6 @@
 /** An emulated RDMA NIC on cqring's queues, and its command line. */
 // Agrona and HdrHistogram are automatic modules, the latter named by its file: lint warns about both. Agrona's clock
-// and idle
-// strategies are part of the API.
+// and idle strategies are part of the API.
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module io.cqring.simnic {
     requires com.fasterxml.jackson.databind;
