@@ -19,7 +19,9 @@ import io.cqring.simnic.workload.Collective;
 import io.cqring.simnic.workload.MessagePlan;
 import io.cqring.simnic.workload.Workload;
 import java.util.function.LongConsumer;
-import org.agrona.concurrent.BusySpinIdleStrategy;
+import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.IdleStrategy;
+import org.agrona.concurrent.YieldingIdleStrategy;
 
 /**
  * Runs a workload: one host thread posts for all ranks and polls all their completion queues, the NIC does the rest.
@@ -34,6 +36,9 @@ import org.agrona.concurrent.BusySpinIdleStrategy;
 final class WorkloadRun implements AutoCloseable {
     private static final int POLL_LIMIT = 256;
     private static final int SWEEPS_BEFORE_ASKING = 64;
+    private static final long DEVICE_SPINS = 1_000;
+    private static final long DEVICE_YIELDS = 1_000;
+    private static final long DEVICE_PARK_NS = 50_000;
     private static final int COUNTER_BITS = 40;
     private static final long COUNTER_MASK = (1L << COUNTER_BITS) - 1;
 
@@ -48,6 +53,7 @@ final class WorkloadRun implements AutoCloseable {
     private final SimNic nic;
     private final ProtectionDomain domain;
     private final Rank[] ranks;
+    private final IdleStrategy idleStrategy = new YieldingIdleStrategy();
 
     /** By sender x ranks + receiver; null where both are the same. */
     private final Link[] links;
@@ -84,7 +90,7 @@ final class WorkloadRun implements AutoCloseable {
             }
         }
         if (!stepped) {
-            nic.start(new BusySpinIdleStrategy());
+            nic.start(new BackoffIdleStrategy(DEVICE_SPINS, DEVICE_YIELDS, DEVICE_PARK_NS, DEVICE_PARK_NS));
         }
     }
 
@@ -220,6 +226,7 @@ final class WorkloadRun implements AutoCloseable {
             return; // asking costs both sides cache misses, and mostly the answer is no
         }
         quietSweeps = 0;
+        idleStrategy.idle(); // somebody else may need this core to get on, the device above all
         if (nic.failure() != null) {
             throw new IllegalStateException("the device failed", nic.failure());
         }
