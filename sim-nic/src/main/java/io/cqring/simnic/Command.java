@@ -36,7 +36,7 @@ final class Command<T> {
         }
         try {
             result = action.get();
-        } catch (IllegalArgumentException | IllegalStateException | ArithmeticException refused) {
+        } catch (RuntimeException refused) {
             refusal = refused;
         } finally {
             // Edge COMMAND: result, then the stage. Partner: isDone. Weaker: the caller takes an old result.
@@ -57,7 +57,8 @@ final class Command<T> {
     /** The answer; only once {@link #isDone}. */
     T result() {
         if (refusal != null) {
-            throw new CommandException(refusal.getMessage(), refusal);
+            String message = refusal.getMessage();
+            throw new CommandException(message == null ? refusal.toString() : message, refusal);
         }
         return result;
     }

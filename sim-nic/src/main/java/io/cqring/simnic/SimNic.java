@@ -282,6 +282,7 @@ public final class SimNic implements AutoCloseable {
      */
     public MemoryRegion registerMemory(
             ProtectionDomain domain, long address, long length, QueueMemory memory, int memoryOffset, int rights) {
+        Objects.requireNonNull(memory, "memory");
         return call(() -> device.register(domain, address, length, rights, memory, memoryOffset));
     }
 
@@ -306,6 +307,7 @@ public final class SimNic implements AutoCloseable {
             int pageShift,
             int residentBytes,
             int rights) {
+        Objects.requireNonNull(memory, "memory");
         return call(() -> device.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes));
     }
 
@@ -329,6 +331,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is attached already
      */
     public void attach(CompletionQueue queue) {
+        Objects.requireNonNull(queue, "completion queue");
         run(() -> device.attach(queue));
     }
 
