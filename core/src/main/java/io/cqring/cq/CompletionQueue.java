@@ -61,6 +61,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return "poller";
     }
 
+    @Override
+    void letGo() {
+        if (!inHandler) { // the poll under way finishes, and its handler may still read its entry
+            abandonCursor();
+        }
+    }
+
     /**
      * The device end of this queue. Always the same object.
      *

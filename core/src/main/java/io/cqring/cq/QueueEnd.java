@@ -75,6 +75,9 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Name of the end, for messages: "poller" or "writer". */
     abstract String endName();
 
+    /** Forgets what this end has in hand and detaches its view: nobody may touch a slot through it any more. */
+    abstract void letGo();
+
     /** Lets the calling thread in, or throws. Every call of an end starts here. */
     final void enter() {
         if (player != Thread.currentThread()) {
@@ -84,6 +87,7 @@ abstract class QueueEnd extends QueueEndRightPad {
         // nothing
         // else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
+            letGo();
             throw new IllegalStateException("completion queue is closed");
         }
     }
