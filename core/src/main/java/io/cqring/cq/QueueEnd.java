@@ -49,7 +49,8 @@ abstract class QueueEndRightPad extends QueueEndFields {
 /**
  * One end of a completion queue: the memory, the geometry, the thread that plays the end, and whether the queue is open.
  *
- * <p>An end belongs to the first thread that uses it, until that thread releases it or ends. The check is one comparison
+ * <p>An end belongs to the first thread that uses it, until that thread releases it or ends; what a thread had in hand when
+ * it ended is given back. The check is one comparison
  * per call; it is exact, because a thread can only find itself in {@code player} if it put itself there.
  */
 abstract class QueueEnd extends QueueEndRightPad {
@@ -109,6 +110,9 @@ abstract class QueueEnd extends QueueEndRightPad {
                 break;
             }
             holder = role.get();
+        }
+        if (holder != null) {
+            letGo(); // its thread ended with the role: what it had in hand is unfinished
         }
         player = self;
     }
