@@ -81,11 +81,11 @@ public class CqOwnStress {
 
     abstract static class Rig extends QueueRig {
         Rig(int strideBytes, int laps) {
-            super(1, strideBytes, Fill.WRITE, laps);
+            super(1, strideBytes, Fill.WRITE, laps, 0, OverrunPolicy.BACKPRESSURE, UnaryOperator.identity());
         }
 
         Rig(int strideBytes, UnaryOperator<QueueMemory> weakener) {
-            super(1, strideBytes, Fill.WRITE, 1, OverrunPolicy.BACKPRESSURE, weakener);
+            super(1, strideBytes, Fill.WRITE, 1, 0, OverrunPolicy.BACKPRESSURE, weakener);
         }
 
         final void pollAndReport(II_Result result) {
@@ -105,7 +105,7 @@ public class CqOwnStress {
         private final long secondPhase;
 
         BatchRig(int strideBytes, Fill fill, UnaryOperator<QueueMemory> weakener) {
-            super(2, strideBytes, fill, 1, OverrunPolicy.BACKPRESSURE, weakener);
+            super(2, strideBytes, fill, 1, 0, OverrunPolicy.BACKPRESSURE, weakener);
             this.secondSlot = Region.slot(1, strideBytes);
             this.secondPhase = 0; // on the second lap
         }
@@ -209,12 +209,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -238,12 +240,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -267,12 +271,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -296,12 +302,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -325,12 +333,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -354,12 +364,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -383,12 +395,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -412,12 +426,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -441,12 +457,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -470,12 +488,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -499,12 +519,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -528,12 +550,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 
@@ -557,12 +581,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.startPoll()) {
                     seen.onCompletion(queue.completion());
@@ -592,12 +618,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.peek() != null) {
                     seen.onCompletion(queue.completion());
@@ -628,12 +656,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.pollInto(into, 1) != 0) {
                     seen.onCopy(into[0]);
@@ -662,12 +692,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -691,12 +723,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -720,12 +754,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -749,12 +785,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
+            meetDevice();
             pollAndReport(result);
         }
 
@@ -778,12 +816,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
+            meetHost();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
+            meetDevice();
             lookAtSecondThenPoll(result);
         }
 

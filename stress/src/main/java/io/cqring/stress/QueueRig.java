@@ -29,15 +29,16 @@ abstract class QueueRig {
     /** The real memory. */
     final QueueMemory slice;
 
-    QueueRig(int capacity, int strideBytes, Fill fill, int laps) {
-        this(capacity, strideBytes, fill, laps, OverrunPolicy.BACKPRESSURE, UnaryOperator.identity());
-    }
+    private volatile boolean deviceHere;
+    private volatile boolean hostHere;
 
+    /** A queue with {@code laps} laps written and polled, then {@code backlog} entries written. */
     QueueRig(
             int capacity,
             int strideBytes,
             Fill fill,
             int laps,
+            int backlog,
             OverrunPolicy policy,
             UnaryOperator<QueueMemory> weakener) {
         this.capacity = capacity;
@@ -50,18 +51,40 @@ abstract class QueueRig {
                 .memory(memory)
                 .create();
         this.writer = queue.writer();
-        this.first = 1 + laps * capacity;
-        this.seen = new Observer(fill, strideBytes, first);
+        int number = 1;
         if (laps != 0) {
-            for (int number = 1; number < first; number++) {
+            for (; number <= laps * capacity; number++) {
                 Entry.full(writer, number, strideBytes);
                 queue.poll(ignored -> {}, 1);
             }
-            writer.release();
             queue.releasePoller();
+        }
+        this.seen = new Observer(fill, strideBytes, number);
+        this.first = number + backlog;
+        for (; number != first; number++) {
+            write(number);
+        }
+        if (first != 1) {
+            writer.release();
         }
         if (memory instanceof WeakMemory weak) {
             weak.arm();
+        }
+    }
+
+    /** Device: waits for the host, so that both begin the race together. */
+    final void meetHost() {
+        deviceHere = true;
+        for (int spins = 0; !hostHere && spins != SPINS; spins++) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Host: waits for the device. */
+    final void meetDevice() {
+        hostHere = true;
+        for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
+            Thread.onSpinWait();
         }
     }
 

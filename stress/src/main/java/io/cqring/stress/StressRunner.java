@@ -65,7 +65,7 @@ public final class StressRunner {
     }
 
     private static final String C2_ONLY = "-XX:-TieredCompilation";
-    private static final Variant FAST = Variant.of("fast route, C2", AccessRoute.UNSAFE, C2_ONLY);
+    private static final Variant FAST = Variant.of("fast route", AccessRoute.UNSAFE);
     private static final Variant FAST_SHUFFLED = Variant.of(
             "fast route, C2 shuffled",
             AccessRoute.UNSAFE,
@@ -74,7 +74,7 @@ public final class StressRunner {
             "-XX:+StressGCM",
             "-XX:+StressIGVN",
             "-XX:+StressCCP");
-    private static final Variant BUFFER = Variant.of("buffer route, C2", AccessRoute.BUFFER, C2_ONLY);
+    private static final Variant BUFFER = Variant.of("buffer route", AccessRoute.BUFFER);
 
     private static final String ROUTE_OPTION = "--route=";
     private static final Pattern ON_BOTH_ROUTES = Pattern.compile(".*\\.(CqOwn|CqCredit)Stress\\..*");

@@ -97,6 +97,7 @@ abstract class WeakMemory extends QueueMemory {
             memory.putLongRelease(offset, value);
             if (waiting && offset == untilOffset) {
                 waiting = false;
+                Thread.onSpinWait(); // as long as a cache miss would take
                 memory.putLongRelease(lateOffset, this.value);
             }
         }
