@@ -312,6 +312,15 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
+     * Whether the queue died of an overrun (policy ERROR): nothing written from now on reaches the host. For the writing thread.
+     *
+     * @return true if it is dead
+     */
+    public boolean isDead() {
+        return dead;
+    }
+
+    /**
      * Looks at the doorbell record that were ignored because the host had written a consumer sequence it could not have
      * reached. Anything but 0 is a bug of the host, or of whoever else writes to its memory.
      *

@@ -155,6 +155,7 @@ final class RunCommand implements Callable<Integer> {
     }
 
     /** Whether a person is watching. From Java 22 on a Console exists without a terminal, and says so by isTerminal(). */
+    @SuppressWarnings("SystemConsoleNull") // null still says "no terminal" before Java 22
     private static boolean onTerminal() {
         Console console = System.console();
         if (console == null) {

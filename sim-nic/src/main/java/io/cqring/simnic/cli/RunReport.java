@@ -107,7 +107,10 @@ final class RunReport {
     void printTable(PrintWriter out) {
         row(out, "workload", workload);
         row(out, "ranks, chunk", options.ranks() + ", " + options.chunkBytes() + " bytes");
-        row(out, "completion queues", options.ranks() + " x " + options.depth() + " entries of " + options.cqeBytes() + " bytes");
+        row(
+                out,
+                "completion queues",
+                options.ranks() + " x " + options.depth() + " entries of " + options.cqeBytes() + " bytes");
         row(out, "collectives", count(expected.collectives()));
         row(out, "messages", count(expected.messages()));
         row(out, "chunks", count(expected.chunks()));
@@ -119,7 +122,10 @@ final class RunReport {
         row(out, "payload mismatches", count(payloadMismatches));
         row(out, "CQ overruns", count(cqOverruns));
         row(out, "polls", count(polls) + ", of them empty " + count(emptyPolls));
-        row(out, "time", String.format(Locale.ROOT, "%.3f s, %.2f million completions/s", seconds(), millionPerSecond()));
+        row(
+                out,
+                "time",
+                String.format(Locale.ROOT, "%.3f s, %.2f million completions/s", seconds(), millionPerSecond()));
         row(
                 out,
                 "latency",

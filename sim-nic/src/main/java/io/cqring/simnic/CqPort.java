@@ -1,0 +1,70 @@
+package io.cqring.simnic;
+
+import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CompletionWriter;
+import io.cqring.simnic.fault.DeviceFaults;
+
+/** A completion queue as the device sees it: where completions go in, and what becomes of them. Device thread only. */
+final class CqPort {
+    /** The completion is in the queue. */
+    static final int WRITTEN = 0;
+
+    /** The queue is full and wants it later. */
+    static final int REFUSED = 1;
+
+    /** The completion is gone. */
+    static final int LOST = 2;
+
+    final CompletionQueue queue;
+    private final CompletionWriter writer;
+    private long lostSoFar;
+    private boolean closed;
+
+    /** Whether this thread has the writer's role. */
+    private boolean writing;
+
+    /** Queue pairs that use it; one that uses it for both its queues counts twice. */
+    int users;
+
+    CqPort(CompletionQueue queue) {
+        this.queue = queue;
+        this.writer = queue.writer();
+        this.lostSoFar = writer.lostEntries();
+    }
+
+    int write(DeviceFaults faults, long header, long workRequestId, long length, long detail, long timestamp) {
+        if (closed) {
+            return LOST;
+        }
+        try {
+            writing = true;
+            if (faults.writeCompletion(writer, header, workRequestId, length, detail, timestamp)) {
+                return WRITTEN;
+            }
+            long lost = writer.lostEntries();
+            if (lost == lostSoFar) {
+                return REFUSED;
+            }
+            lostSoFar = lost;
+            return LOST;
+        } catch (IllegalStateException closedOrTaken) {
+            // The host closed a queue that is in use, or writes to it itself. A device cannot refuse; it can only lose.
+            closed = true;
+            writing = false;
+            return LOST;
+        }
+    }
+
+    /** Whether nothing will ever reach the host through this queue again. */
+    boolean isDead() {
+        return closed || writer.isDead();
+    }
+
+    /** Lets another thread write, if this one does. */
+    void release() {
+        if (writing) {
+            writing = false;
+            writer.release();
+        }
+    }
+}

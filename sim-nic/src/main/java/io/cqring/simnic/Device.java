@@ -1,0 +1,436 @@
+package io.cqring.simnic;
+
+import io.cqring.cq.CompletionQueue;
+import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.dma.MemoryRegion;
+import io.cqring.simnic.dma.ProtectionDomain;
+import io.cqring.simnic.dma.RegionTable;
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.qp.QpAttributes;
+import io.cqring.simnic.qp.QpMemory;
+import io.cqring.simnic.qp.QpState;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
+import org.agrona.concurrent.NanoClock;
+import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
+
+/**
+ * The device: what the NIC's own processor does. It sees the memory of the queue pairs, the UAR page, the memory regions and the
+ * completion queues, and takes control commands; nothing else reaches it. One pass is {@link #doWork}:
+ *
+ * <pre>
+ *   1  commands
+ *   2  doorbells: each register of the UAR page that changed makes its queue pair active
+ *   3  turns: each active queue pair, in turn, a bounded number of entries
+ *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
+ * </pre>
+ *
+ * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches stays in the
+ * cache. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one at a time.
+ */
+final class Device implements Agent {
+    /** Number of queue pair slot 0's first queue pair, and distance from one use of a slot to the next: no number below it. */
+    private static final int QP_NUMBER_MASK = 0xFF_FFFF;
+
+    /** Not a value a doorbell register can have while it is valid: counts go up from 0. */
+    static final long UNSETTLED = -1;
+
+    final RegionTable regions = new RegionTable();
+    final Counters counters = new Counters();
+    final DeviceFaults faults;
+    final long copyLimitBytes;
+
+    /** Doorbell registers, one long per slot, eight to a line: written by hosts. */
+    final QueueMemory uarPage;
+
+    /** Per slot, the register value that has been dealt with entirely: written by the device. */
+    final QueueMemory settledPage;
+
+    private final MpscUnboundedAtomicArrayQueue<Command<?>> commands = new MpscUnboundedAtomicArrayQueue<>(64);
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final NanoClock clock;
+    private final Requester requester;
+
+    private final int slotMask;
+    private final DeviceQp[] bySlot;
+    private final long[] rungSeen;
+    private final int[] generations;
+    private final ArrayDeque<Integer> freeSlots = new ArrayDeque<>();
+    private int slotsUsed;
+
+    private final DeviceQp[] active;
+    private int activeCount;
+
+    private final IdentityHashMap<CompletionQueue, CqPort> ports = new IdentityHashMap<>();
+    private final List<ProtectionDomain> domains = new ArrayList<>();
+    private int domainsMade;
+
+    /** Time of the virtual clock, or -1 while real time counts. */
+    private long virtualNs = -1;
+
+    private long nowNs;
+
+    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults) {
+        this.slotMask = maxQueuePairs - 1;
+        this.copyLimitBytes = copyLimitBytes;
+        this.clock = clock;
+        this.faults = faults;
+        this.uarPage = QueueMemory.allocate((long) maxQueuePairs * Long.BYTES);
+        this.settledPage = QueueMemory.allocate((long) maxQueuePairs * Long.BYTES);
+        this.bySlot = new DeviceQp[maxQueuePairs];
+        this.active = new DeviceQp[maxQueuePairs];
+        this.rungSeen = new long[maxQueuePairs];
+        this.generations = new int[maxQueuePairs];
+        this.requester = new Requester(this);
+    }
+
+    static int registerOffset(int slot) {
+        return slot << 3;
+    }
+
+    int slotOf(int qpNumber) {
+        return qpNumber & slotMask;
+    }
+
+    // ---- The pass
+
+    /** One pass on real time, as {@link Agent}; an exception ends the device and is kept for its callers. */
+    @Override
+    public int doWork() {
+        try {
+            virtualNs = -1;
+            return pass();
+        } catch (RuntimeException | Error broken) {
+            failure.compareAndSet(null, broken);
+            throw new AgentTerminationException(broken);
+        }
+    }
+
+    /** One pass on virtual time, at whose end the calling thread gives all completion queues back. */
+    int doVirtualPass(long virtualNs) {
+        this.virtualNs = virtualNs;
+        try {
+            return pass();
+        } finally {
+            releasePorts();
+        }
+    }
+
+    private int pass() {
+        faults.beginPass();
+        int work = 0;
+        Command<?> command = commands.poll();
+        while (command != null) {
+            command.run();
+            work++;
+            command = commands.poll();
+        }
+        scanDoorbells();
+        return work + takeTurns();
+    }
+
+    private void scanDoorbells() {
+        final QueueMemory uarPage = this.uarPage;
+        final long[] rungSeen = this.rungSeen;
+        final int end = slotsUsed;
+        for (int slot = 0; slot < end; slot++) {
+            // Edge DOORBELL, device end: the register, then the record. Partner: QueuePair.ringSendDoorbell. Weaker:
+            // the old
+            // record is read, and the register that said "new" will not change again.
+            long rung = uarPage.getLongAcquire(registerOffset(slot));
+            if (rung != rungSeen[slot]) {
+                onDoorbell(slot, rung);
+            }
+        }
+    }
+
+    private void onDoorbell(int slot, long rung) {
+        DeviceQp qp = bySlot[slot];
+        if (qp == null || !qp.state.canPostSend()) {
+            return; // not yet, or not any more; seen once the state allows it
+        }
+        rungSeen[slot] = rung;
+        if (!qp.readSendDoorbell()) {
+            badDoorbell(qp);
+        }
+        activate(qp);
+    }
+
+    void badDoorbell(DeviceQp qp) {
+        counters.increment(DeviceCounter.BAD_DOORBELLS);
+        toError(qp);
+    }
+
+    private int takeTurns() {
+        int work = 0;
+        int kept = 0;
+        // Turns may make others active, which appends them: they get theirs in this same pass.
+        for (int i = 0; i < activeCount; i++) {
+            DeviceQp qp = active[i];
+            nowNs = virtualNs >= 0 ? virtualNs : clock.nanoTime();
+            work += requester.takeTurn(qp);
+            if (staysActive(qp)) {
+                active[kept++] = qp;
+            } else {
+                qp.active = false;
+            }
+        }
+        for (int i = kept; i < activeCount; i++) {
+            active[i] = null;
+        }
+        activeCount = kept;
+        return work;
+    }
+
+    /** Whether a queue pair needs another turn without a new doorbell; says so to the host if it does not. */
+    private boolean staysActive(DeviceQp qp) {
+        if (qp.isDrained()) {
+            settle(qp.slot, rungSeen[qp.slot]);
+            return qp.state == QpState.ERR; // receives posted from now on are flushed, and ring no register
+        }
+        return qp.state.canPostSend() || qp.receiveHeld;
+    }
+
+    private void settle(int slot, long rung) {
+        // Edge QUIESCE, device end: completions and states, then "all that this register value rang for is done".
+        // Partner:
+        // SimNic.isIdle. Weaker: the host is told that the device is idle, polls, and misses a completion.
+        settledPage.putLongRelease(registerOffset(slot), rung);
+    }
+
+    void activate(DeviceQp qp) {
+        if (!qp.active) {
+            qp.active = true;
+            active[activeCount++] = qp;
+        }
+    }
+
+    /** As {@link #activate}, for work that no doorbell announced: the host shall not take the queue pair for idle. */
+    void activateUnrung(DeviceQp qp) {
+        settle(qp.slot, UNSETTLED);
+        activate(qp);
+    }
+
+    /** Puts a queue pair into ERR, where all that is outstanding is flushed. */
+    void toError(DeviceQp qp) {
+        if (qp.state == QpState.ERR || qp.state == QpState.RESET) {
+            return;
+        }
+        counters.increment(DeviceCounter.QPS_TO_ERROR);
+        qp.publishState(QpState.ERR);
+        activateUnrung(qp);
+    }
+
+    /** A completion queue died: as in verbs, so does every queue pair that uses it. */
+    void onPortDeath(CqPort port) {
+        for (int slot = 0; slot < slotsUsed; slot++) {
+            DeviceQp qp = bySlot[slot];
+            if (qp != null
+                    && (qp.sendPort == port || qp.receivePort == port)
+                    && qp.state != QpState.ERR
+                    && qp.state != QpState.RESET) {
+                counters.increment(DeviceCounter.QPS_LOST_TO_DEAD_CQS);
+                toError(qp);
+            }
+        }
+    }
+
+    /** The queue pair of a number; null if there is none. */
+    DeviceQp find(int qpNumber) {
+        DeviceQp qp = bySlot[slotOf(qpNumber)];
+        return qp != null && qp.number == qpNumber ? qp : null;
+    }
+
+    /** Time of this turn, in device ticks of one nanosecond. */
+    long nowNs() {
+        return nowNs;
+    }
+
+    // ---- Control commands, each called from Command.run
+
+    /** Hands a command over. Any thread; safe because the queue is made for many producers. */
+    void submit(Command<?> command) {
+        commands.add(command);
+    }
+
+    ProtectionDomain allocateDomain() {
+        ProtectionDomain domain = new ProtectionDomain(++domainsMade);
+        domains.add(domain);
+        return domain;
+    }
+
+    void freeDomain(ProtectionDomain domain) {
+        requireDomain(domain);
+        if (regions.isUsed(domain)) {
+            throw new IllegalStateException(domain + " still has memory regions");
+        }
+        for (int slot = 0; slot < slotsUsed; slot++) {
+            if (bySlot[slot] != null && bySlot[slot].domain == domain) {
+                throw new IllegalStateException(domain + " still has " + bySlot[slot]);
+            }
+        }
+        domains.remove(domain);
+    }
+
+    void requireDomain(ProtectionDomain domain) {
+        if (!domains.contains(domain)) {
+            throw new IllegalArgumentException(domain + " is not one of this device, or was freed");
+        }
+    }
+
+    MemoryRegion register(
+            ProtectionDomain domain, long address, long length, int rights, QueueMemory memory, int memoryOffset) {
+        requireDomain(domain);
+        return regions.register(domain, address, length, rights, memory, memoryOffset);
+    }
+
+    MemoryRegion registerSparse(
+            ProtectionDomain domain,
+            long address,
+            long length,
+            int rights,
+            QueueMemory memory,
+            int pageShift,
+            int residentBytes) {
+        requireDomain(domain);
+        return regions.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes);
+    }
+
+    void attach(CompletionQueue queue) {
+        if (ports.containsKey(queue)) {
+            throw new IllegalStateException("completion queue is attached already");
+        }
+        ports.put(queue, new CqPort(queue));
+    }
+
+    void detach(CompletionQueue queue) {
+        CqPort port = port(queue);
+        if (port.users != 0) {
+            throw new IllegalStateException(
+                    "completion queue is in use by " + port.users + " work queues; destroy their queue pairs first");
+        }
+        port.release();
+        ports.remove(queue);
+    }
+
+    private CqPort port(CompletionQueue queue) {
+        CqPort port = ports.get(queue);
+        if (port == null) {
+            throw new IllegalStateException("completion queue is not attached to this device");
+        }
+        return port;
+    }
+
+    /** Lets other threads write the completion queues; by the thread that ran the passes so far. */
+    void releasePorts() {
+        for (CqPort port : ports.values()) {
+            port.release();
+        }
+    }
+
+    /** Makes a queue pair in RESET; its number. */
+    int createQueuePair(ProtectionDomain domain, CompletionQueue sendCq, CompletionQueue receiveCq, QpMemory qpMemory) {
+        requireDomain(domain);
+        CqPort sendPort = port(sendCq);
+        CqPort receivePort = port(receiveCq);
+        if (freeSlots.isEmpty() && slotsUsed == bySlot.length) {
+            throw new IllegalStateException("the device holds at most " + bySlot.length + " queue pairs");
+        }
+        int slot = freeSlots.isEmpty() ? slotsUsed++ : freeSlots.remove();
+        int number = nextNumber(slot);
+        sendPort.users++;
+        receivePort.users++;
+        // Nobody owns the register at this moment; the answer to this command publishes the zero to whoever will.
+        uarPage.putLong(registerOffset(slot), 0);
+        rungSeen[slot] = 0;
+        settle(slot, 0);
+        bySlot[slot] = new DeviceQp(number, slot, domain, sendPort, receivePort, qpMemory);
+        return number;
+    }
+
+    /** A slot's next number: never one of the first maxQueuePairs, and no number comes back before all others of its slot. */
+    private int nextNumber(int slot) {
+        int step = slotMask + 1;
+        int uses = (QP_NUMBER_MASK + 1) / step - 1;
+        return (generations[slot]++ % uses + 1) * step + slot;
+    }
+
+    private DeviceQp require(int qpNumber) {
+        DeviceQp qp = find(qpNumber);
+        if (qp == null) {
+            throw new IllegalArgumentException(
+                    "no queue pair of this device, or destroyed: QP 0x" + Integer.toHexString(qpNumber));
+        }
+        return qp;
+    }
+
+    void destroyQueuePair(int qpNumber) {
+        DeviceQp qp = require(qpNumber);
+        qp.reset();
+        qp.sendPort.users--;
+        qp.receivePort.users--;
+        bySlot[qp.slot] = null;
+        freeSlots.add(qp.slot);
+        if (qp.active) {
+            deactivate(qp);
+        }
+    }
+
+    private void deactivate(DeviceQp qp) {
+        int kept = 0;
+        for (int i = 0; i < activeCount; i++) {
+            if (active[i] != qp) {
+                active[kept++] = active[i];
+            }
+        }
+        active[--activeCount] = null;
+    }
+
+    QpState modify(int qpNumber, QpState to, QpAttributes attributes) {
+        DeviceQp qp = require(qpNumber);
+        QpState from = qp.state;
+        if (!from.canBecome(to)) {
+            throw new IllegalStateException(qp + " cannot go from " + from + " to " + to);
+        }
+        attributes.requireSuits(from, to);
+        qp.apply(attributes);
+        switch (to) {
+            case RESET -> {
+                qp.reset();
+                rungSeen[qp.slot] = 0;
+                settle(qp.slot, 0);
+            }
+            case ERR -> toError(qp);
+            default -> {
+                qp.publishState(to);
+                activate(qp); // what was posted while it could not be sent
+            }
+        }
+        return to;
+    }
+
+    // ---- Life
+
+    Throwable failure() {
+        return failure.get();
+    }
+
+    void recordFailure(Throwable broken) {
+        failure.compareAndSet(null, broken);
+    }
+
+    @Override
+    public void onClose() {
+        releasePorts();
+    }
+
+    @Override
+    public String roleName() {
+        return "sim-nic";
+    }
+}

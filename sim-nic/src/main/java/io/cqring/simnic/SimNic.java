@@ -1,0 +1,582 @@
+package io.cqring.simnic;
+
+import io.cqring.cq.CompletionQueue;
+import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.dma.AccessRights;
+import io.cqring.simnic.dma.MemoryRegion;
+import io.cqring.simnic.dma.ProtectionDomain;
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.qp.QpAttribute;
+import io.cqring.simnic.qp.QpAttributes;
+import io.cqring.simnic.qp.QpMemory;
+import io.cqring.simnic.qp.QpState;
+import io.cqring.simnic.qp.QueuePair;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.agrona.concurrent.AgentRunner;
+import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.IdleStrategy;
+import org.agrona.concurrent.NanoClock;
+import org.agrona.concurrent.SystemNanoClock;
+
+/**
+ * An emulated RDMA NIC, as its driver sees it: control commands, and the switch that runs the device.
+ *
+ * <p>The device itself sees only memory and doorbells. It runs in one of two ways, with the same code:
+ * <ul>
+ *   <li>{@link #start}: on a thread of its own, on real time;
+ *   <li>{@link #step}: one pass on the caller's thread, on a virtual clock that advances {@value #STEP_NS} ns per pass: the same
+ *       calls give the same bytes, timestamps included. A NIC that was stepped may be started, not the other way round.
+ * </ul>
+ *
+ * <p><b>Threads:</b> control commands may come from any thread; they travel through a queue, and the caller waits for the answer
+ * (in step mode the waiting caller runs the passes itself). The data path is {@link QueuePair} and {@link CompletionQueue}, each
+ * with the roles it names. What was posted and rung before {@link #start} is executed after it.
+ *
+ * <p><b>Copy limit:</b> of each message the device copies only the first {@code copyLimitBytes} bytes, so that a workload of
+ * terabytes can run in seconds. Ranges are checked, and lengths reported, in full.
+ *
+ * <pre>{@code
+ * try (SimNic nic = SimNic.builder().create()) {
+ *     ProtectionDomain domain = nic.allocateProtectionDomain();
+ *     nic.attach(cq);
+ *     QueuePair a = nic.createQueuePair(domain, cq, cq, 64, 64);
+ *     QueuePair b = nic.createQueuePair(domain, cq, cq, 64, 64);
+ *     nic.connect(a, b);
+ *     nic.start(new BackoffIdleStrategy());
+ *     ...
+ * }
+ * }</pre>
+ */
+public final class SimNic implements AutoCloseable {
+    /** How far the virtual clock advances with each {@link #step}, in nanoseconds. */
+    public static final long STEP_NS = 1_000;
+
+    private static final int IDLE = 0;
+    private static final int STEPPING = 1;
+    private static final int STARTED = 2;
+    private static final int CLOSED = 3;
+
+    private final Device device;
+    private final NanoClock clock;
+    private final long commandTimeoutNs;
+    private final AtomicInteger mode = new AtomicInteger(IDLE);
+    private final List<HostQp> queuePairs = new CopyOnWriteArrayList<>();
+
+    /** Time of the virtual clock; only between a successful change of mode to STEPPING and the change back. */
+    private long virtualNs;
+
+    private volatile AgentRunner runner;
+
+    private record HostQp(QueuePair queuePair, QpMemory memory, int register) {}
+
+    private SimNic(Builder builder) {
+        clock = builder.clock;
+        commandTimeoutNs = builder.commandTimeoutNs;
+        device = new Device(builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults);
+    }
+
+    /**
+     * Starts to describe a NIC: 4096 queue pairs, no copy limit, the system's clock, healthy, ten seconds for a command.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    // ---- Running the device
+
+    /**
+     * Runs the device on a daemon thread of its own, named {@code sim-nic}, until {@link #close}.
+     *
+     * @param idleStrategy what the thread does after a pass without work; not to be shared
+     * @throws IllegalStateException if the NIC is started, closed or being stepped
+     */
+    public void start(IdleStrategy idleStrategy) {
+        Objects.requireNonNull(idleStrategy, "idle strategy");
+        requireAlive();
+        changeMode(STARTED, "start");
+        runner = new AgentRunner(idleStrategy, device::recordFailure, null, device);
+        AgentRunner.startOnThread(runner, task -> {
+            Thread thread = new Thread(task, device.roleName());
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /**
+     * Runs one pass of the device on the calling thread, on virtual time. One thread at a time; whoever is next sees all the last
+     * one did.
+     *
+     * @return work done: commands, entries sent, completions; 0 if there was nothing to do
+     * @throws IllegalStateException if the NIC is started, closed or being stepped by another thread; no pass is run
+     */
+    public int step() {
+        requireAlive();
+        changeMode(STEPPING, "step");
+        return stepAndLeave();
+    }
+
+    private int stepAndLeave() {
+        try {
+            virtualNs += STEP_NS;
+            return device.doVirtualPass(virtualNs);
+        } catch (RuntimeException | Error broken) {
+            device.recordFailure(broken);
+            throw broken;
+        } finally {
+            // Edge NIC-MODE, leaving end: all this pass did, then "free". Partner: changeMode. Weaker: the next thread
+            // runs a
+            // pass on old device state.
+            mode.set(IDLE);
+        }
+    }
+
+    private void changeMode(int to, String what) {
+        // Edge NIC-MODE, entering end: only one thread gets from IDLE to a mode that runs passes. Partner:
+        // stepAndLeave, the end
+        // of the device's thread. Weaker (test, then set): two threads run the device.
+        int was = mode.compareAndExchange(IDLE, to);
+        if (was != IDLE) {
+            throw new IllegalStateException("cannot " + what + ": the NIC is "
+                    + (was == STARTED ? "started" : was == CLOSED ? "closed" : "being stepped by another thread"));
+        }
+    }
+
+    private void requireAlive() {
+        Throwable failure = device.failure();
+        if (failure != null) {
+            throw new IllegalStateException("the device has failed: " + failure, failure);
+        }
+    }
+
+    /**
+     * What ended the device: a bug of the device, or of an injected fault.
+     *
+     * @return the exception; null if the device is well
+     */
+    public Throwable failure() {
+        return device.failure();
+    }
+
+    /**
+     * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions written stay
+     * pollable. Any thread. Closing again does nothing.
+     */
+    @Override
+    public void close() {
+        int was = mode.getAndUpdate(current -> current == STEPPING ? STEPPING : CLOSED);
+        while (was == STEPPING) {
+            Thread.onSpinWait();
+            was = mode.getAndUpdate(current -> current == STEPPING ? STEPPING : CLOSED);
+        }
+        if (was == STARTED) {
+            AgentRunner started = runner;
+            while (started == null) { // start() is between its change of mode and here
+                Thread.onSpinWait();
+                started = runner;
+            }
+            started.close();
+        }
+    }
+
+    // ---- Quiescence and counters
+
+    /**
+     * Whether the device has dealt with every doorbell rung before this call: each entry executed or flushed, its completions
+     * written. If so, a poll that follows sees them. Any thread; a doorbell counts as rung before if this thread rang it, or knows of
+     * it. Posted receives are dealt with when they are there; those of a queue pair in ERR, when they are flushed. Never true
+     * while a queue pair waits for something: its peer's receive, room in a completion queue, or, in SQD, a change of state.
+     *
+     * @return true if there is nothing left to do
+     */
+    public boolean isIdle() {
+        // The second sweep sees what the work that the first found done has started elsewhere: a peer's flush, say.
+        boolean settled = allSettled();
+        return settled && allSettled();
+    }
+
+    private boolean allSettled() {
+        for (HostQp host : queuePairs) {
+            long rung = device.uarPage.getLongOpaque(host.register);
+            // Edge QUIESCE, host end: "dealt with", then states and completions. Partner: Device.settle. Weaker: idle
+            // is
+            // reported, and a poll that follows misses a completion. Opaque will do for the doorbells: this thread's
+            // own.
+            if (device.settledPage.getLongAcquire(host.register) != rung) {
+                return false;
+            }
+            if (host.queuePair.state() == QpState.ERR) {
+                QueueMemory memory = host.memory.memory();
+                long posted = memory.getLongOpaque(QpMemory.RECEIVE_DOORBELL);
+                // Edge QUIESCE, host end, as above. Partner: Responder.flush.
+                if (memory.getLongAcquire(QpMemory.RECEIVES_FLUSHED) != posted) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Reads a counter. Any thread. Exact once {@link #isIdle} returned true, else a moment old.
+     *
+     * @param counter which
+     * @return its value since creation
+     */
+    public long counter(DeviceCounter counter) {
+        return device.counters.get(counter);
+    }
+
+    // ---- Control commands
+
+    /**
+     * Makes a protection domain.
+     *
+     * @return the domain
+     * @throws CommandException if the device does not answer in time
+     */
+    public ProtectionDomain allocateProtectionDomain() {
+        return call(device::allocateDomain);
+    }
+
+    /**
+     * Frees a protection domain that nothing uses any more.
+     *
+     * @param domain the domain
+     * @throws CommandException if it is unknown or in use
+     */
+    public void freeProtectionDomain(ProtectionDomain domain) {
+        run(() -> device.freeDomain(domain));
+    }
+
+    /**
+     * Registers memory, all of it.
+     *
+     * @param domain  who may use it
+     * @param address virtual address of its first byte, the caller's choice
+     * @param memory  the memory
+     * @param rights  bits of {@link AccessRights}
+     * @return the region, with its keys
+     * @throws CommandException if a value breaks its rule; nothing is registered
+     */
+    public MemoryRegion registerMemory(ProtectionDomain domain, long address, QueueMemory memory, int rights) {
+        return registerMemory(domain, address, memory.sizeBytes(), memory, 0, rights);
+    }
+
+    /**
+     * Registers part of a memory.
+     *
+     * @param domain       who may use it
+     * @param address      virtual address of its first byte, the caller's choice
+     * @param length       bytes, 1 or more
+     * @param memory       the memory
+     * @param memoryOffset where the part starts, in bytes
+     * @param rights       bits of {@link AccessRights}
+     * @return the region, with its keys
+     * @throws CommandException if a value breaks its rule; nothing is registered
+     */
+    public MemoryRegion registerMemory(
+            ProtectionDomain domain, long address, long length, QueueMemory memory, int memoryOffset, int rights) {
+        return call(() -> device.register(domain, address, length, rights, memory, memoryOffset));
+    }
+
+    /**
+     * Registers a sparse range: of each page only the head is real, see {@link MemoryRegion}.
+     *
+     * @param domain        who may use it
+     * @param address       virtual address of its first byte and of page 0, the caller's choice
+     * @param length        bytes, 1 or more
+     * @param memory        the memory, at least {@link MemoryRegion#sparseMemoryBytes} bytes
+     * @param pageShift     log2 of the page size, 0 to 62
+     * @param residentBytes bytes of each page that are real, 1 to 2^pageShift
+     * @param rights        bits of {@link AccessRights}
+     * @return the region, with its keys
+     * @throws CommandException if a value breaks its rule; nothing is registered
+     */
+    public MemoryRegion registerSparseMemory(
+            ProtectionDomain domain,
+            long address,
+            long length,
+            QueueMemory memory,
+            int pageShift,
+            int residentBytes,
+            int rights) {
+        return call(() -> device.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes));
+    }
+
+    /**
+     * Takes a region out; its keys are refused from now on. Messages already executed are not undone.
+     *
+     * @param region the region
+     * @throws CommandException if it is not registered
+     */
+    public void deregisterMemory(MemoryRegion region) {
+        run(() -> device.regions.deregister(region));
+    }
+
+    /**
+     * Gives the device a completion queue to write. From now on nobody else may use its writer.
+     *
+     * <p>All overrun policies work. Under BACKPRESSURE a full queue stalls the queue pairs whose completions it refuses, no others,
+     * and nothing is lost. Under ERROR an overrun kills the queue, and with it, as in verbs, every queue pair that uses it.
+     *
+     * @param queue the host end
+     * @throws CommandException if it is attached already
+     */
+    public void attach(CompletionQueue queue) {
+        run(() -> device.attach(queue));
+    }
+
+    /**
+     * Takes a completion queue back; its writer is free again.
+     *
+     * @param queue the host end
+     * @throws CommandException if it is not attached, or a queue pair uses it
+     */
+    public void detach(CompletionQueue queue) {
+        run(() -> device.detach(queue));
+    }
+
+    /**
+     * Makes a queue pair, in state RESET.
+     *
+     * @param domain       whose memory it may use
+     * @param sendCq       where its sends, writes and reads complete; attached
+     * @param receiveCq    where its receives complete; attached; may be the same
+     * @param sendDepth    entries of the send queue; a power of two, 1 to {@link QpMemory#MAX_DEPTH}
+     * @param receiveDepth entries of the receive queue; the same rule
+     * @return the host side
+     * @throws IllegalArgumentException if a depth breaks its rule; nothing is made
+     * @throws CommandException         if domain or queues are unknown, or there are too many queue pairs; nothing is made
+     */
+    public QueuePair createQueuePair(
+            ProtectionDomain domain,
+            CompletionQueue sendCq,
+            CompletionQueue receiveCq,
+            int sendDepth,
+            int receiveDepth) {
+        QpMemory memory = QpMemory.allocate(sendDepth, receiveDepth);
+        int number = call(() -> device.createQueuePair(domain, sendCq, receiveCq, memory));
+        int register = Device.registerOffset(device.slotOf(number));
+        QueuePair queuePair = new QueuePair(number, memory, device.uarPage, register);
+        queuePairs.add(new HostQp(queuePair, memory, register));
+        return queuePair;
+    }
+
+    /**
+     * Changes a queue pair's state. The thread that posts must be this one, or pause.
+     *
+     * <p>A change to RESET forgets all that was posted, and clears both doorbell records and the doorbell register. Completions
+     * written before stay in their queue: poll them out before posting again, their counters mean nothing any more.
+     *
+     * @param queuePair  the queue pair
+     * @param to         the new state; legal changes in {@link QpState}
+     * @param attributes what goes with the change, see {@link QpAttributes}
+     * @throws CommandException if the change is not legal or the attributes do not suit it; nothing is changed
+     */
+    public void modify(QueuePair queuePair, QpState to, QpAttributes attributes) {
+        QpAttributes values = attributes.copy();
+        call(() -> device.modify(queuePair.number(), to, values));
+        if (to == QpState.RESET) {
+            queuePair.clear();
+        }
+    }
+
+    /**
+     * Connects two queue pairs in state RESET, through all states to RTS: all rights, retries without end for a missing receive.
+     *
+     * @param a one
+     * @param b the other; may be the same one, connected to itself
+     * @throws CommandException if one is not in RESET; both may have changed
+     */
+    public void connect(QueuePair a, QueuePair b) {
+        connect(a, b, QpAttribute.RNR_RETRY_WITHOUT_END);
+    }
+
+    /**
+     * As {@link #connect(QueuePair, QueuePair)}, with a limit of retries.
+     *
+     * @param a        one
+     * @param b        the other; may be the same one, connected to itself
+     * @param rnrRetry retries for a missing receive, 0 to 7; 7 is without end
+     * @throws IllegalArgumentException if the limit is out of range; nothing is changed
+     * @throws CommandException         if one is not in RESET; both may have changed
+     */
+    public void connect(QueuePair a, QueuePair b, int rnrRetry) {
+        connectHalf(a, b, rnrRetry);
+        if (a != b) {
+            connectHalf(b, a, rnrRetry);
+        }
+    }
+
+    private void connectHalf(QueuePair queuePair, QueuePair peer, int rnrRetry) {
+        QpAttributes toRts = new QpAttributes()
+                .set(QpAttribute.TIMEOUT, 14)
+                .set(QpAttribute.RETRY_COUNT, 7)
+                .set(QpAttribute.RNR_RETRY, rnrRetry)
+                .set(QpAttribute.SEND_PSN, firstPsn(queuePair))
+                .set(QpAttribute.MAX_READS, 16);
+        modify(
+                queuePair,
+                QpState.INIT,
+                new QpAttributes()
+                        .set(QpAttribute.PKEY_INDEX, 0)
+                        .set(QpAttribute.PORT, 1)
+                        .set(QpAttribute.ACCESS_RIGHTS, AccessRights.ALL));
+        modify(
+                queuePair,
+                QpState.RTR,
+                new QpAttributes()
+                        .set(QpAttribute.DESTINATION_LID, 1)
+                        .set(QpAttribute.PATH_MTU, 4096)
+                        .set(QpAttribute.DESTINATION_QP, peer.number())
+                        .set(QpAttribute.RECEIVE_PSN, firstPsn(peer))
+                        .set(QpAttribute.MAX_DESTINATION_READS, 16)
+                        .set(QpAttribute.MIN_RNR_TIMER, 1));
+        modify(queuePair, QpState.RTS, toRts);
+    }
+
+    /** A first number that differs from queue pair to queue pair, so that a mix-up shows. */
+    private static int firstPsn(QueuePair queuePair) {
+        return (queuePair.number() * 0x9E3779B1) >>> 8;
+    }
+
+    /**
+     * Destroys a queue pair, in whatever state; nothing is flushed. Completions written before stay in their queue. It cannot be
+     * posted to any more, and its number is not used again soon.
+     *
+     * @param queuePair the queue pair
+     * @throws CommandException if it is not one of this NIC, or was destroyed
+     */
+    public void destroy(QueuePair queuePair) {
+        run(() -> device.destroyQueuePair(queuePair.number()));
+        queuePairs.removeIf(host -> host.queuePair == queuePair);
+    }
+
+    private void run(Runnable action) {
+        call(() -> {
+            action.run();
+            return null;
+        });
+    }
+
+    private <T> T call(Supplier<T> action) {
+        Deadline deadline = Deadline.after(clock, commandTimeoutNs);
+        Command<T> command = new Command<>(action);
+        IdleStrategy idle = new BackoffIdleStrategy();
+        requireAlive();
+        if (mode.get() == CLOSED) {
+            throw new IllegalStateException("the NIC is closed");
+        }
+        device.submit(command);
+        while (!command.isDone()) {
+            if (mode.compareAndSet(IDLE, STEPPING)) { // Edge NIC-MODE, entering end, as in changeMode
+                stepAndLeave();
+            } else if (isGone() && command.withdraw()) {
+                requireAlive();
+                throw new IllegalStateException("the NIC was closed before the device answered");
+            } else if (deadline.hasPassed() && command.withdraw()) {
+                throw new CommandException("the device did not answer within " + commandTimeoutNs + " ns");
+            } else {
+                idle.idle();
+            }
+        }
+        return command.result();
+    }
+
+    private boolean isGone() {
+        return device.failure() != null || mode.get() == CLOSED;
+    }
+
+    /** Describes a NIC to be made. Not thread-safe. */
+    public static final class Builder {
+        private static final int MOST_QUEUE_PAIRS = 1 << 20;
+
+        private int maxQueuePairs = 1 << 12;
+        private long copyLimitBytes = Long.MAX_VALUE;
+        private NanoClock clock = SystemNanoClock.INSTANCE;
+        private DeviceFaults faults = DeviceFaults.NONE;
+        private long commandTimeoutNs = 10_000_000_000L;
+
+        private Builder() {}
+
+        /**
+         * Sets how many queue pairs there may be at a time.
+         *
+         * @param maxQueuePairs a power of two, 1 to 2^20
+         * @return this
+         * @throws IllegalArgumentException if it is none
+         */
+        public Builder maxQueuePairs(int maxQueuePairs) {
+            if (maxQueuePairs < 1 || maxQueuePairs > MOST_QUEUE_PAIRS || Integer.bitCount(maxQueuePairs) != 1) {
+                throw new IllegalArgumentException(
+                        "queue pairs must be a power of two, 1 to " + MOST_QUEUE_PAIRS + ": " + maxQueuePairs);
+            }
+            this.maxQueuePairs = maxQueuePairs;
+            return this;
+        }
+
+        /**
+         * Sets how many bytes of each message are really copied; the rest is checked and counted only.
+         *
+         * @param copyLimitBytes bytes, 0 or more
+         * @return this
+         * @throws IllegalArgumentException if it is negative
+         */
+        public Builder copyLimitBytes(long copyLimitBytes) {
+            if (copyLimitBytes < 0) {
+                throw new IllegalArgumentException("copy limit must be 0 bytes or more: " + copyLimitBytes);
+            }
+            this.copyLimitBytes = copyLimitBytes;
+            return this;
+        }
+
+        /**
+         * Sets the clock of a started device (its completions' timestamps, its waits) and of the callers' waits.
+         *
+         * @param clock a monotonic clock
+         * @return this
+         */
+        public Builder clock(NanoClock clock) {
+            this.clock = Objects.requireNonNull(clock, "clock");
+            return this;
+        }
+
+        /**
+         * Sets what completions and payload pass through.
+         *
+         * @param faults the faults
+         * @return this
+         */
+        public Builder faults(DeviceFaults faults) {
+            this.faults = Objects.requireNonNull(faults, "faults");
+            return this;
+        }
+
+        /**
+         * Sets how long a control command may take.
+         *
+         * @param commandTimeoutNs nanoseconds; 0 does not wait, {@code Long.MAX_VALUE} waits for ever
+         * @return this
+         * @throws IllegalArgumentException if it is negative
+         */
+        public Builder commandTimeoutNs(long commandTimeoutNs) {
+            this.commandTimeoutNs = Deadline.requireTimeout(commandTimeoutNs);
+            return this;
+        }
+
+        /**
+         * Makes the NIC. It runs nothing yet.
+         *
+         * @return the NIC
+         */
+        public SimNic create() {
+            return new SimNic(this);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package io.cqring.simnic.fault;
+
+import io.cqring.cq.CompletionWriter;
+import io.cqring.memory.QueueMemory;
+
+/**
+ * The one place where the device's completions and payload copies can be tampered with. The base class does what a healthy
+ * device does; a test overrides a method to lose, double, reorder or corrupt what passes through.
+ *
+ * <p><b>Role:</b> the device calls every method on its own thread, and never two at once. <b>Cost:</b> while no subclass is
+ * loaded the JIT inlines these methods, so a healthy device pays nothing for the possibility.
+ */
+public class DeviceFaults {
+    /** A healthy device. */
+    public static final DeviceFaults NONE = new DeviceFaults();
+
+    /** For subclasses; a healthy device is {@link #NONE}. */
+    protected DeviceFaults() {}
+
+    /** Called at the start of each pass of the device, before it looks at any doorbell. Does nothing. */
+    public void beginPass() {}
+
+    /**
+     * Writes a completion.
+     *
+     * @param writer        the device end of the queue it goes to
+     * @param header        see {@link CompletionWriter#write(long, long, long, long, long)}, as for the other words
+     * @param workRequestId the caller's tag of the work request
+     * @param length        length word
+     * @param detail        detail word
+     * @param timestamp     device ticks
+     * @return what the device shall believe: true if the completion was written; false if no slot was free
+     */
+    public boolean writeCompletion(
+            CompletionWriter writer, long header, long workRequestId, long length, long detail, long timestamp) {
+        return writer.write(header, workRequestId, length, detail, timestamp);
+    }
+
+    /**
+     * Copies payload, before the completion that reports it is written. Called once per contiguous piece.
+     *
+     * @param into       where the bytes go
+     * @param intoOffset first byte there
+     * @param from       where the bytes come from
+     * @param fromOffset first byte there
+     * @param length     bytes to copy, 1 or more
+     */
+    public void copyPayload(QueueMemory into, int intoOffset, QueueMemory from, int fromOffset, int length) {
+        into.copy(intoOffset, from, fromOffset, length);
+    }
+}
