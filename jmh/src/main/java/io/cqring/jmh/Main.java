@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
  */
 @Command(
         name = "java -jar benchmarks.jar",
-        subcommands = {CompareCommand.class, ComparePollCommand.class})
+        subcommands = {CompareCommand.class, ComparePollCommand.class, SmokeCommand.class})
 public final class Main {
     private Main() {}
 
@@ -23,10 +23,15 @@ public final class Main {
     public static void main(String[] args) throws IOException {
         // Before any class of Agrona's is initialised: it reads this once. Forks get it from their annotations.
         System.setProperty("agrona.disable.bounds.checks", "true");
-        CommandLine commandLine = new CommandLine(new Main());
+        CommandLine commandLine = commandLine();
         if (args.length != 0 && commandLine.getSubcommands().containsKey(args[0])) {
             System.exit(commandLine.execute(args));
         }
         org.openjdk.jmh.Main.main(args);
+    }
+
+    /** Our commands. A command that throws prints why and ends with exit code 1, one that is used wrongly with 2. */
+    static CommandLine commandLine() {
+        return new CommandLine(new Main());
     }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -12,10 +13,16 @@ import java.util.Map;
  * What it costs to poll one entry that is in the cache, beside a loop written by hand over the same memory, in paired rounds.
  *
  * <p>One thread fills a ring of 256 entries with the queue's writer and empties it; only the emptying is timed, and what two
- * looks at the clock cost is taken off. A round does so for a while with each way of polling in turn.
+ * looks at the clock cost is taken off. A round does so for a while with each way of polling in turn, and takes the median of each: what
+ * an interrupt or another process costs is not the queue's doing.
  */
 final class PollComparison {
     private static final int WARM_UP_ROUNDS = 20;
+
+    /** Roughly; decides only how often a round fills the ring. */
+    private static final double FILL_AND_DRAIN_SECONDS = 3e-6;
+
+    private static final String HAND_WRITTEN = "hand-written loop";
 
     private final Map<String, String> conditions;
     private final String loadAtEnd;
@@ -29,8 +36,6 @@ final class PollComparison {
         this.nsPerEntry = nsPerEntry;
     }
 
-    private static final String HAND_WRITTEN = "hand-written loop";
-
     /** Measures. Every round's checksums are verified. */
     static PollComparison measure(int rounds, double seconds) {
         Map<String, String> conditions = Conditions.describe();
@@ -41,12 +46,11 @@ final class PollComparison {
         Map<String, double[]> nsPerEntry = new LinkedHashMap<>();
         rings.keySet().forEach(name -> nsPerEntry.put(name, new double[rounds]));
         double[] timerNs = new double[rounds];
-        // About 2 us to write and poll 256 entries.
-        int fills = (int) Math.max(100, seconds * 500_000);
+        long[] times = new long[Math.max(100, (int) (seconds / FILL_AND_DRAIN_SECONDS))];
         for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
-            double timer = timerNs(fills);
+            double timer = timerNs(times);
             for (Map.Entry<String, PollRing> ring : rings.entrySet()) {
-                double ns = drainNs(ring.getValue(), fills) - timer;
+                double ns = drainNs(ring.getValue(), times) - timer;
                 if (round >= 0) {
                     nsPerEntry.get(ring.getKey())[round] = ns / PollRing.CAPACITY;
                     timerNs[round] = timer;
@@ -56,32 +60,36 @@ final class PollComparison {
         return new PollComparison(conditions, timerNs, nsPerEntry);
     }
 
-    /** What a timed piece of nothing seems to last. */
-    private static double timerNs(int times) {
-        long total = 0;
-        for (int i = 0; i < times; i++) {
+    /** What a timed piece of nothing seems to last: median of {@code times.length} trials. */
+    private static double timerNs(long[] times) {
+        for (int i = 0; i < times.length; i++) {
             long start = System.nanoTime();
-            total += System.nanoTime() - start;
+            times[i] = System.nanoTime() - start;
         }
-        return (double) total / times;
+        return median(times);
     }
 
-    private static double drainNs(PollRing ring, int fills) {
+    /** How long it takes to empty the ring: median of {@code times.length} trials. */
+    private static double drainNs(PollRing ring, long[] times) {
         ring.fill();
         long before = ring.drain();
         long sum = before;
-        long total = 0;
-        for (int i = 0; i < fills; i++) {
+        for (int i = 0; i < times.length; i++) {
             ring.fill();
             long start = System.nanoTime();
             sum = ring.drain();
-            total += System.nanoTime() - start;
+            times[i] = System.nanoTime() - start;
         }
-        if (sum - before != fills * PollRing.sumOfFill()) {
-            throw new IllegalStateException(ring.getClass().getSimpleName() + ": the words of " + fills
-                    + " fills must add up to " + fills * PollRing.sumOfFill() + ": " + (sum - before));
+        long expected = times.length * PollRing.sumOfFill();
+        if (sum - before != expected) {
+            throw new IllegalStateException(ring.getClass().getName() + ": the words of " + times.length
+                    + " fills must add up to " + expected + ": " + (sum - before));
         }
-        return (double) total / fills;
+        return median(times);
+    }
+
+    private static double median(long[] times) {
+        return Summary.of(Arrays.stream(times).asDoubleStream().toArray()).median();
     }
 
     void print(PrintWriter out) {
