@@ -76,7 +76,8 @@ class SabotageTest {
         assertEquals(expected, outcome.risen(), () -> sabotage + ": " + outcome.json());
         assertEquals(COMPLETIONS, outcome.json().get("completions_expected").asLong());
         assertEquals(
-                COMPLETIONS - expected.getOrDefault("lost", 0L), outcome.json().get("completions").asLong());
+                COMPLETIONS - expected.getOrDefault("lost", 0L),
+                outcome.json().get("completions").asLong());
         assertEquals(1, outcome.exitCode());
         assertEquals(1, outcome.err().lines().count(), outcome.err());
         assertTrue(outcome.err().startsWith("cqring: the run failed: "), outcome.err());
@@ -142,8 +143,7 @@ class SabotageTest {
     @CsvSource({"1,8", "2,16", "3,32", "64,512"})
     void everyWindowRunsCleanAtTheSmallestDepth(String window, String depth) throws IOException {
         for (String cqe : new String[] {"32", "64", "128"}) {
-            Outcome outcome =
-                    run(DeviceFaults.NONE, true, "--window=" + window, "--depth=" + depth, "--cqe=" + cqe);
+            Outcome outcome = run(DeviceFaults.NONE, true, "--window=" + window, "--depth=" + depth, "--cqe=" + cqe);
             assertEquals(Map.of(), outcome.risen(), outcome.json()::toString);
             assertEquals(COMPLETIONS, outcome.json().get("completions").asLong());
             assertEquals(0, outcome.exitCode());
