@@ -45,8 +45,10 @@ public class CqCreditStress {
             expect = ACCEPTABLE,
             desc = "Every entry that the host took was whole, and the next in order.")
     @Outcome(
+            id = "., ., [1-9].*",
             expect = ACCEPTABLE_INTERESTING,
             desc = "Convicted: host saw words of the next lap in an entry that it had accepted.")
+    @Outcome(expect = FORBIDDEN, desc = "More entries than there are.")
     public static class Overwritten {
         private Overwritten() {}
     }
