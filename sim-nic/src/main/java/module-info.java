@@ -1,7 +1,6 @@
 /** An emulated RDMA NIC on cqring's queues, and its command line. */
 // Agrona and HdrHistogram are automatic modules, the latter named by its file: lint warns about both. Agrona's clock
-// and idle
-// strategies are part of the API.
+// and idle strategies are part of the API.
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module io.cqring.simnic {
     requires com.fasterxml.jackson.databind;
@@ -17,6 +16,7 @@ module io.cqring.simnic {
     exports io.cqring.simnic.dma;
     exports io.cqring.simnic.fault;
     exports io.cqring.simnic.qp;
+    exports io.cqring.simnic.workload;
 
     // picocli sets annotated fields by reflection.
     opens io.cqring.simnic.cli to

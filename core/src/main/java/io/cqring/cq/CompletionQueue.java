@@ -61,6 +61,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return "poller";
     }
 
+    @Override
+    void letGo() {
+        if (!inHandler) { // the poll under way finishes, and its handler may still read its entry
+            abandonCursor();
+        }
+    }
+
     /**
      * The device end of this queue. Always the same object.
      *
@@ -80,12 +87,14 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @param handler called once per completion, on this thread; it must not poll this queue
      * @param limit   the most completions to take, in entries; 0 takes none, more than the capacity is allowed
      * @return completions taken, in entries; 0 if none was ready
+     * @throws NullPointerException     if there is no handler; nothing is taken
      * @throws IllegalArgumentException if {@code limit} is negative; nothing is taken
      * @throws IllegalStateException    if the queue is closed, another thread is the poller, or the call comes from a handler
      *                                  of this queue; nothing is taken
      * @throws CqOverrunException       if the device overran the queue (policy ERROR) and all it wrote before has been polled
      */
     public int poll(CompletionHandler handler, int limit) {
+        Objects.requireNonNull(handler, "handler");
         enterPoll();
         if (limit < 0) {
             throw negativeLimit(limit);

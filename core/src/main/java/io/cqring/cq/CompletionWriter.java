@@ -38,6 +38,12 @@ public final class CompletionWriter extends QueueEnd {
         return "writer";
     }
 
+    @Override
+    void letGo() {
+        entry.detach();
+        held = 0;
+    }
+
     /**
      * Writes one completion without inline payload and publishes it, after anything that is in hand.
      *
@@ -156,8 +162,7 @@ public final class CompletionWriter extends QueueEnd {
     public int abort() {
         enter();
         int count = held + (entry.isAttached() ? 1 : 0);
-        entry.detach();
-        held = 0;
+        letGo();
         return count;
     }
 

@@ -49,7 +49,8 @@ abstract class QueueEndRightPad extends QueueEndFields {
 /**
  * One end of a completion queue: the memory, the geometry, the thread that plays the end, and whether the queue is open.
  *
- * <p>An end belongs to the first thread that uses it, until that thread releases it or ends. The check is one comparison
+ * <p>An end belongs to the first thread that uses it, until that thread releases it or ends; what a thread had in hand when
+ * it ended is given back. The check is one comparison
  * per call; it is exact, because a thread can only find itself in {@code player} if it put itself there.
  */
 abstract class QueueEnd extends QueueEndRightPad {
@@ -75,6 +76,9 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Name of the end, for messages: "poller" or "writer". */
     abstract String endName();
 
+    /** Forgets what this end has in hand and detaches its view: nobody may touch a slot through it any more. */
+    abstract void letGo();
+
     /** Lets the calling thread in, or throws. Every call of an end starts here. */
     final void enter() {
         if (player != Thread.currentThread()) {
@@ -84,6 +88,7 @@ abstract class QueueEnd extends QueueEndRightPad {
         // nothing
         // else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
+            letGo();
             throw new IllegalStateException("completion queue is closed");
         }
     }
@@ -105,6 +110,9 @@ abstract class QueueEnd extends QueueEndRightPad {
                 break;
             }
             holder = role.get();
+        }
+        if (holder != null) {
+            letGo(); // its thread ended with the role: what it had in hand is unfinished
         }
         player = self;
     }

@@ -152,8 +152,11 @@ final class DirectMemory extends QueueMemory {
         Objects.checkFromIndexSize(offset, length, sizeBytes());
         byte[] pattern = new byte[Math.min(length, 1 << 16)];
         Arrays.fill(pattern, value);
-        for (int done = 0; done < length; done += pattern.length) {
-            buffer.put(offset + done, pattern, 0, Math.min(pattern.length, length - done));
+        int left = length; // counts down: a count up to 2^31-1 in steps of the pattern's length would pass it
+        while (left > 0) {
+            int now = Math.min(pattern.length, left);
+            buffer.put(offset + length - left, pattern, 0, now);
+            left -= now;
         }
     }
 

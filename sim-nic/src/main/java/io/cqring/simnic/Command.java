@@ -46,11 +46,13 @@ final class Command<T> {
 
     /** Whether the device has answered. Calling thread. */
     boolean isDone() {
+        // Edge COMMAND: the stage, then the result. Partner: run.
         return stage.get() == DONE;
     }
 
     /** Takes the command back. False if the device has begun it: its answer is near. */
     boolean withdraw() {
+        // Edge COMMAND: one compare-and-set at either side decides. Partner: run.
         return stage.compareAndSet(WAITING, WITHDRAWN);
     }
 

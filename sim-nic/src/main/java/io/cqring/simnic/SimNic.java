@@ -69,6 +69,7 @@ public final class SimNic implements AutoCloseable {
     /** Time of the virtual clock; only between a successful change of mode to STEPPING and the change back. */
     private long virtualNs;
 
+    /** Edge NIC-MODE, by the way: set once, after the change of mode to STARTED; close waits for it. */
     private volatile AgentRunner runner;
 
     private record HostQp(QueuePair queuePair, QpMemory memory, int register) {}
@@ -473,6 +474,7 @@ public final class SimNic implements AutoCloseable {
         Command<T> command = new Command<>(action);
         IdleStrategy idle = new BackoffIdleStrategy();
         requireAlive();
+        // Edge NIC-MODE, a look only: closed is for good.
         if (mode.get() == CLOSED) {
             throw new IllegalStateException("the NIC is closed");
         }
@@ -493,6 +495,7 @@ public final class SimNic implements AutoCloseable {
     }
 
     private boolean isGone() {
+        // Edge NIC-MODE, a look only: closed is for good.
         return device.failure() != null || mode.get() == CLOSED;
     }
 

@@ -1,2 +1,14 @@
-/** The command line. */
+/**
+ * The command line, and the one program behind it: {@code run}.
+ *
+ * <pre>
+ *   Main ──► RunCommand ──► RunOptions (checked)         WorkloadRun ──► posts to queue pairs, polls completion queues
+ *               │                                            │
+ *               └──► workload: WorkloadFile, Workload        ├──► ChunkLedger: lost? twice? out of order?
+ *                                                            ├──► PayloadPattern: are these the bytes that were sent?
+ *                                                            └──► RunReport: counters, latencies ──► table or JSON
+ * </pre>
+ *
+ * <p>Read {@code WorkloadRun} for how an application uses the NIC and its queues.
+ */
 package io.cqring.simnic.cli;

@@ -1,0 +1,170 @@
+package io.cqring.simnic.cli;
+
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.workload.Workload;
+import io.cqring.simnic.workload.WorkloadException;
+import io.cqring.simnic.workload.WorkloadFile;
+import io.cqring.simnic.workload.WorkloadTotals;
+import java.io.Console;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.function.LongConsumer;
+import me.tongfei.progressbar.ProgressBar;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code cqring run}: the communication of a training job, through the emulated NIC and its completion queues. */
+@Command(
+        name = "run",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = {
+            "Runs the communication of a training job: every chunk is an RDMA WRITE with immediate on an emulated NIC,"
+                    + " and each of its two completions is polled from a completion queue and checked.",
+            ""
+        },
+        footer = {"", "Exit code: 0 nothing lost, 1 the run failed, 2 wrong usage or wrong workload."})
+final class RunCommand implements Callable<Integer> {
+    @Option(
+            names = "--workload",
+            paramLabel = "FILE",
+            description = "AICB workload (CSV). Without it: a built-in sample, a small Mixture-of-Experts model.")
+    private Path workloadFile;
+
+    @Option(names = "--ranks", paramLabel = "R", defaultValue = "8", description = "Ranks. Default: ${DEFAULT-VALUE}.")
+    private int ranks;
+
+    @Option(
+            names = "--chunk",
+            paramLabel = "BYTES",
+            defaultValue = "524288",
+            description = "The most bytes of one work request. Default: ${DEFAULT-VALUE}.")
+    private long chunkBytes;
+
+    @Option(
+            names = "--copy-limit",
+            paramLabel = "BYTES",
+            defaultValue = "4096",
+            description = "Bytes at the head of a chunk that are really moved and checked. Default: ${DEFAULT-VALUE}.")
+    private long copyLimitBytes;
+
+    @Option(
+            names = "--limit",
+            paramLabel = "COLLECTIVES",
+            description = "Run only the first lines of the workload, markers included. Default: all.")
+    private Long limit;
+
+    @Option(
+            names = "--cqe",
+            paramLabel = "BYTES",
+            defaultValue = "64",
+            description = "Bytes per completion entry: 32, 64 or 128. Default: ${DEFAULT-VALUE}.")
+    private int cqeBytes;
+
+    @Option(
+            names = "--depth",
+            paramLabel = "N",
+            defaultValue = "8192",
+            description = "Entries per completion queue, a power of two. Default: ${DEFAULT-VALUE}.")
+    private int depth;
+
+    @Option(
+            names = "--window",
+            paramLabel = "W",
+            defaultValue = "64",
+            description = "The most unfinished chunks per queue pair. Default: ${DEFAULT-VALUE}.")
+    private int window;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "S",
+            defaultValue = "1",
+            description = "What the content of chunks is derived from. Default: ${DEFAULT-VALUE}.")
+    private long seed;
+
+    @Option(names = "--json", description = "Print one JSON object on standard output, all else on standard error.")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final DeviceFaults faults;
+    private final boolean stepped;
+
+    /** The command as shipped: a sound device on its own thread. */
+    RunCommand() {
+        this(DeviceFaults.NONE, false);
+    }
+
+    /** For tests: a faulty device, or one that is stepped by the host thread. */
+    RunCommand(DeviceFaults faults, boolean stepped) {
+        this.faults = faults;
+        this.stepped = stepped;
+    }
+
+    @Override
+    public Integer call() {
+        RunOptions options;
+        Workload workload;
+        WorkloadTotals totals;
+        try {
+            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed);
+            if (limit != null && limit < 1) {
+                throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
+            }
+            workload = workloadFile == null ? WorkloadFile.sample() : WorkloadFile.read(workloadFile);
+            workload = limit == null ? workload : workload.limitedTo(limit);
+            totals = workload.totals(ranks, chunkBytes);
+        } catch (IllegalArgumentException | WorkloadException wrong) {
+            throw new CommandLine.ParameterException(spec.commandLine(), wrong.getMessage(), wrong);
+        }
+        RunReport report = new RunReport(workload.name(), options, totals);
+        run(workload, options, report);
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(report.toJson());
+            out.flush();
+        } else {
+            report.printTable(out);
+        }
+        if (!report.isClean()) {
+            spec.commandLine().getErr().println("cqring: the run failed: " + report.firstFault);
+        }
+        return report.isClean() ? 0 : 1;
+    }
+
+    private void run(Workload workload, RunOptions options, RunReport report) {
+        try (WorkloadRun run = new WorkloadRun(workload, options, report, faults, stepped)) {
+            if (onTerminal()) {
+                try (ProgressBar bar = new ProgressBarBuilder()
+                        .setTaskName("collectives")
+                        .setInitialMax(workload.collectives().size())
+                        .build()) {
+                    run.execute(bar::stepTo);
+                }
+            } else {
+                LongConsumer nobody = done -> {};
+                run.execute(nobody);
+            }
+        }
+    }
+
+    /** Whether a person is watching. From Java 22 on a Console exists without a terminal, and says so by isTerminal(). */
+    @SuppressWarnings("SystemConsoleNull") // null still says "no terminal" before Java 22
+    private static boolean onTerminal() {
+        Console console = System.console();
+        if (console == null) {
+            return false;
+        }
+        try {
+            return (boolean) Console.class.getMethod("isTerminal").invoke(console);
+        } catch (ReflectiveOperationException before22) {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package io.cqring.simnic.cli;
+
+import io.cqring.memory.CacheLines;
+
+/**
+ * How a workload is run, checked.
+ *
+ * @param ranks          ranks that communicate, 2 to {@value #MAX_RANKS}
+ * @param chunkBytes     the most bytes of one work request, 1 to 2^31-1
+ * @param copyLimitBytes bytes at the head of a chunk that are really moved and checked, 0 or more
+ * @param cqeBytes       bytes per completion entry: 32, 64 or 128
+ * @param depth          entries per completion queue, a power of two
+ * @param window         the most unfinished chunks per queue pair, 1 or more
+ * @param seed           what the content is derived from
+ */
+record RunOptions(int ranks, long chunkBytes, long copyLimitBytes, int cqeBytes, int depth, int window, long seed) {
+
+    static final int MAX_RANKS = 64;
+    private static final long MAX_REGION_BYTES = 2_147_483_000L;
+    private static final int MAX_WINDOW = 1 << 16;
+
+    RunOptions {
+        require(ranks >= 2 && ranks <= MAX_RANKS, "--ranks must be 2 to " + MAX_RANKS, ranks);
+        require(
+                chunkBytes >= 1 && chunkBytes <= Integer.MAX_VALUE,
+                "--chunk must be 1 to 2147483647 bytes",
+                chunkBytes);
+        require(copyLimitBytes >= 0, "--copy-limit must be 0 bytes or more", copyLimitBytes);
+        require(window >= 1 && window <= MAX_WINDOW, "--window must be 1 to " + MAX_WINDOW, window);
+        require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
+        int smallest = smallestDepth(ranks, window);
+        String rule = "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + 2L * (ranks - 1) * window
+                + " entries, so at least " + smallest;
+        require(depth >= smallest && Integer.bitCount(depth) == 1, rule, depth);
+        int deepest = cqeBytes == 128 ? 1 << 23 : 1 << 24;
+        require(depth <= deepest, "--depth must be at most " + deepest + " with --cqe " + cqeBytes, depth);
+        require(
+                (ranks - 1L) * ChunkLedger.slots(window) * roundUp(Math.min(chunkBytes, copyLimitBytes))
+                        < MAX_REGION_BYTES,
+                "(ranks - 1) x window x --copy-limit must stay below 2147483000 bytes, --copy-limit",
+                copyLimitBytes);
+    }
+
+    private static void require(boolean holds, String rule, long value) {
+        if (!holds) {
+            throw new IllegalArgumentException(rule + ": " + value);
+        }
+    }
+
+    /** The smallest depth that is accepted: a rank has ranks - 1 queue pairs, each with a window of chunks out and one in. */
+    static int smallestDepth(int ranks, int window) {
+        return ChunkLedger.slots(2 * (ranks - 1) * window);
+    }
+
+    /** Bytes of a chunk that memory is kept for, and that are moved. */
+    int residentBytes() {
+        return (int) Math.min(chunkBytes, copyLimitBytes);
+    }
+
+    /** Bytes of memory behind one chunk buffer: whole cache lines. */
+    int bufferBytes() {
+        return (int) roundUp(residentBytes());
+    }
+
+    private static long roundUp(long bytes) {
+        return (bytes + CacheLines.LINE_BYTES - 1) & -CacheLines.LINE_BYTES;
+    }
+
+    /** Log2 of the address space of one chunk buffer: the next power of two that holds a chunk. */
+    int pageShift() {
+        return Math.max(6, Long.SIZE - Long.numberOfLeadingZeros(chunkBytes - 1));
+    }
+
+    /** Chunk buffers of one rank in one direction. */
+    int buffersPerDirection() {
+        return (ranks - 1) * ChunkLedger.slots(window);
+    }
+
+    /** Memory of one rank in one direction. */
+    long memoryBytesPerDirection() {
+        return Math.max(CacheLines.LINE_BYTES, buffersPerDirection() * roundUp(Math.min(chunkBytes, copyLimitBytes)));
+    }
+}

@@ -1,0 +1,492 @@
+package io.cqring.simnic.cli;
+
+import io.cqring.cq.Completion;
+import io.cqring.cq.CompletionHandler;
+import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.CqOverrunException;
+import io.cqring.cq.CqeOpcode;
+import io.cqring.cq.OverrunPolicy;
+import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.SimNic;
+import io.cqring.simnic.dma.AccessRights;
+import io.cqring.simnic.dma.MemoryRegion;
+import io.cqring.simnic.dma.ProtectionDomain;
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.qp.QueuePair;
+import io.cqring.simnic.qp.WqeLayout;
+import io.cqring.simnic.workload.Collective;
+import io.cqring.simnic.workload.MessagePlan;
+import io.cqring.simnic.workload.Workload;
+import java.util.function.LongConsumer;
+import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.IdleStrategy;
+import org.agrona.concurrent.YieldingIdleStrategy;
+
+/**
+ * Runs a workload: one host thread posts for all ranks and polls all their completion queues, the NIC does the rest.
+ *
+ * <p>Every ordered pair of ranks is a {@link Link}. A chunk of a message is one WRITE with immediate on it; it is unfinished
+ * until both its completions have been polled. A rank sends its n-th message of a collective when as many messages as the
+ * plan says have arrived at it; the next collective starts when the last completion of this one has come.
+ *
+ * <p>Nothing waits on a clock. When no queue has a completion, nothing can be posted, and the device says that it has done all
+ * it was asked to, then what is still missing is lost: it is counted and the run goes on without it.
+ */
+final class WorkloadRun implements AutoCloseable {
+    private static final int POLL_LIMIT = 256;
+    private static final int SWEEPS_BEFORE_ASKING = 64;
+    private static final long DEVICE_SPINS = 1_000;
+    private static final long DEVICE_YIELDS = 1_000;
+    private static final long DEVICE_PARK_NS = 50_000;
+    private static final int COUNTER_BITS = 40;
+    private static final long COUNTER_MASK = (1L << COUNTER_BITS) - 1;
+
+    /** Top bit of a work-request id: it was posted to a receive queue. */
+    private static final long RECEIVE = Long.MIN_VALUE;
+
+    private final Workload workload;
+    private final RunOptions options;
+    private final RunReport report;
+    private final PayloadPattern pattern;
+    private final boolean stepped;
+    private final SimNic nic;
+    private final ProtectionDomain domain;
+    private final Rank[] ranks;
+    private final IdleStrategy idleStrategy = new YieldingIdleStrategy();
+
+    /** By sender x ranks + receiver; null where both are the same. */
+    private final Link[] links;
+
+    private MessagePlan plan;
+    private long unfinishedCompletions;
+    private boolean aborted;
+    private int quietSweeps;
+
+    /**
+     * Sets everything up: device, queues, connected queue pairs, memory regions, receives posted.
+     *
+     * @param stepped whether the device is stepped by the host thread, which makes a run repeatable to the byte
+     */
+    WorkloadRun(Workload workload, RunOptions options, RunReport report, DeviceFaults faults, boolean stepped) {
+        this.workload = workload;
+        this.options = options;
+        this.report = report;
+        this.pattern = new PayloadPattern(options.seed());
+        this.stepped = stepped;
+        this.nic = SimNic.builder()
+                .faults(faults)
+                .copyLimitBytes(options.residentBytes())
+                .create();
+        this.domain = nic.allocateProtectionDomain();
+        this.ranks = new Rank[options.ranks()];
+        this.links = new Link[ranks.length * ranks.length];
+        for (int rank = 0; rank < ranks.length; rank++) {
+            ranks[rank] = new Rank(rank);
+        }
+        for (int sender = 0; sender < ranks.length; sender++) {
+            for (int receiver = sender + 1; receiver < ranks.length; receiver++) {
+                connect(sender, receiver);
+            }
+        }
+        if (!stepped) {
+            nic.start(new BackoffIdleStrategy(DEVICE_SPINS, DEVICE_YIELDS, DEVICE_PARK_NS, DEVICE_PARK_NS));
+        }
+    }
+
+    private void connect(int one, int other) {
+        QueuePair qpOfOne = ranks[one].newQueuePair();
+        QueuePair qpOfOther = ranks[other].newQueuePair();
+        nic.connect(qpOfOne, qpOfOther);
+        links[index(one, other)] = new Link(ranks[one], ranks[other], qpOfOne, qpOfOther);
+        links[index(other, one)] = new Link(ranks[other], ranks[one], qpOfOther, qpOfOne);
+    }
+
+    private int index(int sender, int receiver) {
+        return sender * ranks.length + receiver;
+    }
+
+    /**
+     * Runs all collectives and fills the report.
+     *
+     * @param progress told the number of collectives done, after each
+     */
+    void execute(LongConsumer progress) {
+        long done = 0;
+        for (Collective collective : workload.collectives()) {
+            begin(MessagePlan.of(collective, ranks.length, options.chunkBytes()));
+            boolean more = true;
+            while (more) {
+                boolean posted = !aborted && postWhatMay();
+                boolean polled = pollAll();
+                if (posted || polled) {
+                    quietSweeps = 0;
+                } else {
+                    waitForDevice();
+                }
+                more = unfinishedCompletions != 0 || (!aborted && !allSent());
+            }
+            if (aborted) {
+                break;
+            }
+            progress.accept(++done);
+        }
+        for (Rank rank : ranks) {
+            report.cqOverruns += rank.cq.lostEntries();
+        }
+    }
+
+    private void begin(MessagePlan next) {
+        plan = next;
+        for (Rank rank : ranks) {
+            rank.arrivals = 0;
+            rank.firstOpenSend = 0;
+            rank.sends = next.sends(rank.number);
+            for (int send = 0; send < rank.sends; send++) {
+                rank.chunksPosted[send] = 0;
+            }
+        }
+        for (Link link : links) {
+            if (link != null) {
+                link.chunksToArrive = next.chunksPerMessage();
+            }
+        }
+    }
+
+    private boolean allSent() {
+        for (Rank rank : ranks) {
+            if (rank.firstOpenSend != rank.sends) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Posts every chunk that may go out now; rings each doorbell once. */
+    private boolean postWhatMay() {
+        boolean posted = false;
+        for (Rank rank : ranks) {
+            for (int send = rank.firstOpenSend;
+                    send < rank.sends && plan.arrivalsNeeded(rank.number, send) <= rank.arrivals;
+                    send++) {
+                posted |= post(rank, send);
+            }
+            while (rank.firstOpenSend < rank.sends
+                    && rank.chunksPosted[rank.firstOpenSend] == plan.chunksPerMessage()) {
+                rank.firstOpenSend++;
+            }
+        }
+        return posted;
+    }
+
+    private boolean post(Rank rank, int send) {
+        Link link = links[index(rank.number, plan.destination(rank.number, send))];
+        long chunk = rank.chunksPosted[send];
+        long end = plan.chunksPerMessage();
+        if (chunk == end || !link.ledger.hasRoom()) {
+            return false;
+        }
+        do {
+            link.post((int) plan.chunkBytes(chunk));
+            chunk++;
+        } while (chunk != end && link.ledger.hasRoom());
+        rank.chunksPosted[send] = chunk;
+        link.senderQp.ringSendDoorbell();
+        return true;
+    }
+
+    private boolean pollAll() {
+        boolean polled = false;
+        for (Rank rank : ranks) {
+            report.polls++;
+            int taken = 0;
+            try {
+                taken = rank.cq.poll(rank, POLL_LIMIT);
+            } catch (CqOverrunException overrun) {
+                abort("rank " + rank.number + ": " + overrun.getMessage());
+            }
+            if (taken == 0) {
+                report.emptyPolls++;
+            } else {
+                polled = true;
+            }
+        }
+        return polled;
+    }
+
+    /** Nothing to post and nothing to poll: let the device work, or find that it has nothing left to do. */
+    private void waitForDevice() {
+        if (stepped) {
+            nic.step();
+        } else {
+            Thread.onSpinWait();
+        }
+        quietSweeps++;
+        if (quietSweeps < SWEEPS_BEFORE_ASKING) {
+            return; // asking costs both sides cache misses, and mostly the answer is no
+        }
+        quietSweeps = 0;
+        idleStrategy.idle(); // somebody else may need this core to get on, the device above all
+        if (nic.failure() != null) {
+            throw new IllegalStateException("the device failed", nic.failure());
+        }
+        if (nic.isIdle() && !pollAll()) { // what the device wrote before it became idle is visible to this poll
+            giveUpWhatIsMissing();
+        }
+    }
+
+    private void giveUpWhatIsMissing() {
+        for (Link link : links) {
+            if (link != null) {
+                link.giveUpWhatIsMissing();
+            }
+        }
+    }
+
+    private void abort(String why) {
+        report.fault(why);
+        aborted = true;
+    }
+
+    /** Stops the device. */
+    @Override
+    public void close() {
+        nic.close();
+    }
+
+    /** One rank: its completion queue, its memory, and how far it is in the current collective. */
+    private final class Rank implements CompletionHandler {
+        private final int number;
+        private final CompletionQueue cq;
+        private final Buffers source;
+        private final Buffers target;
+        private final long[] chunksPosted = new long[2 * options.ranks()];
+        private int sends;
+        private int firstOpenSend;
+        private int arrivals;
+
+        Rank(int number) {
+            this.number = number;
+            this.cq = CompletionQueue.ofCapacity(options.depth())
+                    .strideBytes(options.cqeBytes())
+                    .overrunPolicy(OverrunPolicy.ERROR)
+                    .create();
+            nic.attach(cq);
+            this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
+            this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);
+        }
+
+        QueuePair newQueuePair() {
+            int depth = ChunkLedger.slots(options.window());
+            return nic.createQueuePair(domain, cq, cq, depth, depth);
+        }
+
+        @Override
+        public void onCompletion(Completion completion) {
+            long id = completion.workRequestId();
+            int side = (id & RECEIVE) == 0 ? ChunkLedger.REQUESTER : ChunkLedger.RESPONDER;
+            long linkIndex = (id & ~RECEIVE) >>> COUNTER_BITS;
+            Link link = linkIndex < links.length ? links[(int) linkIndex] : null;
+            if (link == null || this != (side == ChunkLedger.REQUESTER ? link.sender : link.receiver)) {
+                report.errors++;
+                report.fault("rank " + number + ": nobody posted " + completion);
+            } else {
+                link.complete(completion, side, id & COUNTER_MASK);
+            }
+        }
+    }
+
+    /**
+     * Chunk buffers of one rank in one direction, for each peer as many as a queue pair has slots. A buffer is a page of the
+     * region, large enough for a whole chunk; memory is kept for its head only.
+     */
+    private final class Buffers {
+        /** Regions lie this far apart in the address space; none is longer. */
+        private static final int REGION_SHIFT = 56;
+
+        private final QueueMemory memory;
+        private final MemoryRegion region;
+        private final int pageShift = options.pageShift();
+        private final int bufferBytes = options.bufferBytes();
+
+        Buffers(long number, int rights) {
+            long pages = options.buffersPerDirection();
+            this.memory = QueueMemory.allocate(options.memoryBytesPerDirection());
+            this.region = nic.registerSparseMemory(
+                    domain,
+                    (number + 1) << REGION_SHIFT,
+                    pages << pageShift,
+                    memory,
+                    pageShift,
+                    options.residentBytes(),
+                    rights);
+        }
+
+        long address(int buffer) {
+            return region.address() + ((long) buffer << pageShift);
+        }
+
+        int offset(int buffer) {
+            return buffer * bufferBytes;
+        }
+    }
+
+    /** One ordered pair of ranks: the sender's queue pair, the receiver's, and what is under way between them. */
+    private final class Link {
+        private final int index;
+        private final Rank sender;
+        private final Rank receiver;
+        private final QueuePair senderQp;
+        private final QueuePair receiverQp;
+        private final ChunkLedger ledger = new ChunkLedger(options.window());
+        private final int firstSource;
+        private final int firstTarget;
+        private long receivesPosted;
+        private long chunksToArrive;
+
+        Link(Rank sender, Rank receiver, QueuePair senderQp, QueuePair receiverQp) {
+            this.index = WorkloadRun.this.index(sender.number, receiver.number);
+            this.sender = sender;
+            this.receiver = receiver;
+            this.senderQp = senderQp;
+            this.receiverQp = receiverQp;
+            int slots = ChunkLedger.slots(options.window());
+            this.firstSource = slots * (receiver.number - (receiver.number > sender.number ? 1 : 0));
+            this.firstTarget = slots * (sender.number - (sender.number > receiver.number ? 1 : 0));
+            for (int i = 0; i < slots; i++) {
+                postReceive();
+            }
+        }
+
+        /** A receive without a buffer: the WRITE names the target itself, the receive only reports it. */
+        private void postReceive() {
+            long id = RECEIVE | (long) index << COUNTER_BITS | receivesPosted++;
+            if (!receiverQp.postRecv(id, 0, 0, 0)) {
+                throw new IllegalStateException("receive queue is full: " + receiverQp);
+            }
+            receiverQp.ringReceiveDoorbell();
+        }
+
+        void post(int byteCount) {
+            long now = System.nanoTime();
+            if (report.firstPostNs == 0) {
+                report.firstPostNs = now;
+            }
+            long counter = ledger.post(byteCount, now);
+            int slot = ledger.slot(counter);
+            pattern.write(
+                    sender.source.memory,
+                    sender.source.offset(firstSource + slot),
+                    Math.min(byteCount, options.residentBytes()),
+                    index,
+                    counter);
+            boolean taken = senderQp.postWriteImm(
+                    (long) index << COUNTER_BITS | counter,
+                    sender.source.address(firstSource + slot),
+                    byteCount,
+                    sender.source.region.lkey(),
+                    receiver.target.address(firstTarget + slot),
+                    receiver.target.region.rkey(),
+                    (int) counter,
+                    WqeLayout.FLAG_SIGNALED);
+            if (!taken) {
+                throw new IllegalStateException("send queue is full: " + senderQp);
+            }
+            unfinishedCompletions += 2;
+        }
+
+        void complete(Completion completion, int side, long counter) {
+            ChunkLedger.Verdict verdict = ledger.complete(side, counter);
+            switch (verdict) {
+                case UNKNOWN -> {
+                    report.errors++;
+                    report.fault("nothing like it is under way: " + completion);
+                    return;
+                }
+                case DUPLICATE -> {
+                    report.duplicated++;
+                    report.fault("completed twice: " + completion);
+                    return;
+                }
+                case LATE -> {
+                    report.misordered++;
+                    report.fault("a later one came first: " + completion);
+                }
+                case IN_ORDER -> {}
+            }
+            report.completions++;
+            report.lastCompletionNs = System.nanoTime();
+            report.recordLatency(report.lastCompletionNs - ledger.postedNs(counter));
+            if (!isAsPosted(completion, side, counter)) {
+                report.errors++;
+                report.fault("not as posted: " + completion);
+                if (completion.status() != CompletionStatus.SUCCESS) {
+                    abort("failed: " + completion);
+                }
+            } else if (side == ChunkLedger.RESPONDER && !payloadArrived(counter)) {
+                report.payloadMismatches++;
+                report.fault("not the bytes that were sent: " + completion);
+            }
+            settle(side, counter);
+        }
+
+        /** Frees what the completion held, and counts an arrival. */
+        private void settle(int side, long counter) {
+            unfinishedCompletions--;
+            if (side == ChunkLedger.REQUESTER) {
+                senderQp.retireSend((int) counter);
+                return;
+            }
+            receiverQp.retireReceive((int) counter);
+            if (!aborted) {
+                postReceive();
+            }
+            chunksToArrive--;
+            if (chunksToArrive == 0) {
+                chunksToArrive = plan.chunksPerMessage();
+                receiver.arrivals++;
+            }
+        }
+
+        private boolean isAsPosted(Completion completion, int side, long counter) {
+            boolean alike = completion.status() == CompletionStatus.SUCCESS
+                    && completion.wqeCounter() == ((int) counter & 0xFF_FFFF)
+                    && completion.byteCount() == ledger.bytes(counter);
+            if (side == ChunkLedger.REQUESTER) {
+                return alike
+                        && completion.opcode() == CqeOpcode.RC_RDMA_WRITE
+                        && completion.qpNumber() == senderQp.number();
+            }
+            return alike
+                    && completion.opcode() == CqeOpcode.RECV_RDMA_IMM
+                    && completion.qpNumber() == receiverQp.number()
+                    && completion.sourceQp() == senderQp.number()
+                    && completion.hasImmediate()
+                    && completion.immediate() == (int) counter;
+        }
+
+        private boolean payloadArrived(long counter) {
+            int length = Math.min(ledger.bytes(counter), options.residentBytes());
+            int offset = receiver.target.offset(firstTarget + ledger.slot(counter));
+            return pattern.matches(receiver.target.memory, offset, length, index, counter);
+        }
+
+        void giveUpWhatIsMissing() {
+            for (long counter = ledger.oldestUnfinished(); counter != ledger.posted(); counter++) {
+                giveUp(ChunkLedger.REQUESTER, counter);
+                giveUp(ChunkLedger.RESPONDER, counter);
+            }
+        }
+
+        private void giveUp(int side, long counter) {
+            if (ledger.isMissing(side, counter)) {
+                ledger.giveUp(side, counter);
+                report.lost++;
+                report.fault("lost: the " + (side == ChunkLedger.REQUESTER ? "sender" : "receiver")
+                        + "'s completion of chunk " + counter + " from rank " + sender.number + " to rank "
+                        + receiver.number);
+                settle(side, counter);
+            }
+        }
+    }
+}

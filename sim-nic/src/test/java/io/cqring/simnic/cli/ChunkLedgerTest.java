@@ -1,0 +1,101 @@
+package io.cqring.simnic.cli;
+
+import static io.cqring.simnic.cli.ChunkLedger.REQUESTER;
+import static io.cqring.simnic.cli.ChunkLedger.RESPONDER;
+import static io.cqring.simnic.cli.ChunkLedger.Verdict.DUPLICATE;
+import static io.cqring.simnic.cli.ChunkLedger.Verdict.IN_ORDER;
+import static io.cqring.simnic.cli.ChunkLedger.Verdict.LATE;
+import static io.cqring.simnic.cli.ChunkLedger.Verdict.UNKNOWN;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The judge must be able to convict: each verdict for the case it is meant for, and for no other. */
+class ChunkLedgerTest {
+    @ParameterizedTest
+    @CsvSource({"1,1", "2,2", "3,4", "4,4", "5,8", "64,64", "65,128", "65536,65536"})
+    void slotsAreTheNextPowerOfTwo(int window, int slots) {
+        assertEquals(slots, ChunkLedger.slots(window));
+    }
+
+    @Test
+    void aChunkIsFinishedWhenBothSidesHaveCompleted() {
+        ChunkLedger ledger = new ChunkLedger(1);
+        assertTrue(ledger.hasRoom());
+        assertEquals(0, ledger.post(100, 5));
+        assertFalse(ledger.hasRoom());
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
+        assertFalse(ledger.hasRoom());
+        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0));
+        assertTrue(ledger.hasRoom());
+        assertEquals(100, ledger.bytes(0));
+        assertEquals(5, ledger.postedNs(0));
+        assertEquals(1, ledger.post(7, 6));
+    }
+
+    @Test
+    void aWindowThatIsNoPowerOfTwoIsKeptExactly() {
+        ChunkLedger ledger = new ChunkLedger(3);
+        for (int i = 0; i < 3; i++) {
+            assertTrue(ledger.hasRoom());
+            ledger.post(0, 0);
+        }
+        assertFalse(ledger.hasRoom());
+    }
+
+    @Test
+    void theSameCompletionTwiceIsADuplicateAlsoAfterItsSlotIsReused() {
+        ChunkLedger ledger = new ChunkLedger(1);
+        ledger.post(0, 0);
+        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0));
+        assertEquals(DUPLICATE, ledger.complete(RESPONDER, 0));
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
+        assertEquals(DUPLICATE, ledger.complete(REQUESTER, 0));
+        ledger.post(0, 0);
+        assertEquals(DUPLICATE, ledger.complete(REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 1));
+    }
+
+    @Test
+    void twoSwappedCompletionsGiveOneLateOne() {
+        ChunkLedger ledger = new ChunkLedger(4);
+        for (int i = 0; i < 4; i++) {
+            ledger.post(0, 0);
+        }
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 2));
+        assertEquals(LATE, ledger.complete(REQUESTER, 1));
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 3));
+        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0), "the other side has an order of its own");
+    }
+
+    @Test
+    void aGapAloneIsNotAnOrderViolation() {
+        ChunkLedger ledger = new ChunkLedger(4);
+        ledger.post(0, 0);
+        ledger.post(0, 0);
+        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 1));
+        assertTrue(ledger.isMissing(REQUESTER, 0));
+        assertFalse(ledger.isMissing(REQUESTER, 1));
+        assertEquals(0, ledger.oldestUnfinished());
+        ledger.giveUp(REQUESTER, 0);
+        ledger.giveUp(RESPONDER, 0);
+        assertEquals(1, ledger.oldestUnfinished());
+        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 1));
+        assertEquals(ledger.posted(), ledger.oldestUnfinished());
+    }
+
+    @Test
+    void whatWasNeverPostedIsUnknown() {
+        ChunkLedger ledger = new ChunkLedger(2);
+        assertEquals(UNKNOWN, ledger.complete(REQUESTER, 0));
+        ledger.post(0, 0);
+        assertEquals(UNKNOWN, ledger.complete(REQUESTER, 1));
+        assertEquals(UNKNOWN, ledger.complete(REQUESTER, -1));
+        assertEquals(UNKNOWN, ledger.complete(RESPONDER, Long.MIN_VALUE));
+    }
+}
