@@ -1,19 +1,37 @@
 package io.cqring.jmh;
 
 import java.io.IOException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
 
-/** Entry point of {@code benchmarks.jar}. Placeholder: hands everything but {@code smoke} to JMH. */
+/**
+ * Entry point of {@code benchmarks.jar}: {@code compare}, {@code compare-poll} and {@code smoke} are ours, anything else
+ * goes to JMH.
+ */
+@Command(
+        name = "java -jar benchmarks.jar",
+        subcommands = {CompareCommand.class, ComparePollCommand.class, SmokeCommand.class})
 public final class Main {
     private Main() {}
 
     /**
-     * Runs JMH.
+     * Runs one of our commands, or JMH.
      *
-     * @param args JMH's own options, or {@code smoke} for a short run of everything
+     * @param args a command and its options, or JMH's own options
      * @throws IOException as JMH does
      */
     public static void main(String[] args) throws IOException {
-        boolean smoke = args.length == 1 && args[0].equals("smoke");
-        org.openjdk.jmh.Main.main(smoke ? new String[0] : args);
+        // Before any class of Agrona's is initialised: it reads this once. Forks get it from their annotations.
+        System.setProperty("agrona.disable.bounds.checks", "true");
+        CommandLine commandLine = commandLine();
+        if (args.length != 0 && commandLine.getSubcommands().containsKey(args[0])) {
+            System.exit(commandLine.execute(args));
+        }
+        org.openjdk.jmh.Main.main(args);
+    }
+
+    /** Our commands. A command that throws prints why and ends with exit code 1, one that is used wrongly with 2. */
+    static CommandLine commandLine() {
+        return new CommandLine(new Main());
     }
 }

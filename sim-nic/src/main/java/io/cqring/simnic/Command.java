@@ -36,7 +36,7 @@ final class Command<T> {
         }
         try {
             result = action.get();
-        } catch (IllegalArgumentException | IllegalStateException | ArithmeticException refused) {
+        } catch (RuntimeException refused) {
             refusal = refused;
         } finally {
             // Edge COMMAND: result, then the stage. Partner: isDone. Weaker: the caller takes an old result.
@@ -46,18 +46,21 @@ final class Command<T> {
 
     /** Whether the device has answered. Calling thread. */
     boolean isDone() {
+        // Edge COMMAND: the stage, then the result. Partner: run.
         return stage.get() == DONE;
     }
 
     /** Takes the command back. False if the device has begun it: its answer is near. */
     boolean withdraw() {
+        // Edge COMMAND: one compare-and-set at either side decides. Partner: run.
         return stage.compareAndSet(WAITING, WITHDRAWN);
     }
 
     /** The answer; only once {@link #isDone}. */
     T result() {
         if (refusal != null) {
-            throw new CommandException(refusal.getMessage(), refusal);
+            String message = refusal.getMessage();
+            throw new CommandException(message == null ? refusal.toString() : message, refusal);
         }
         return result;
     }

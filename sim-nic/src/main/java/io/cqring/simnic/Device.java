@@ -106,7 +106,7 @@ final class Device implements Agent {
             virtualNs = -1;
             return pass();
         } catch (RuntimeException | Error broken) {
-            failure.compareAndSet(null, broken);
+            recordFailure(broken);
             throw new AgentTerminationException(broken);
         }
     }
@@ -417,10 +417,12 @@ final class Device implements Agent {
     // ---- Life
 
     Throwable failure() {
+        // Edge FAILURE, callers' end. Partner: recordFailure.
         return failure.get();
     }
 
     void recordFailure(Throwable broken) {
+        // Edge FAILURE, device end: the exception, then the news of it; the first one stays. Partner: failure.
         failure.compareAndSet(null, broken);
     }
 

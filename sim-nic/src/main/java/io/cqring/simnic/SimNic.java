@@ -69,6 +69,7 @@ public final class SimNic implements AutoCloseable {
     /** Time of the virtual clock; only between a successful change of mode to STEPPING and the change back. */
     private long virtualNs;
 
+    /** Edge NIC-MODE, by the way: set once, after the change of mode to STARTED; close waits for it. */
     private volatile AgentRunner runner;
 
     private record HostQp(QueuePair queuePair, QpMemory memory, int register) {}
@@ -282,6 +283,7 @@ public final class SimNic implements AutoCloseable {
      */
     public MemoryRegion registerMemory(
             ProtectionDomain domain, long address, long length, QueueMemory memory, int memoryOffset, int rights) {
+        Objects.requireNonNull(memory, "memory");
         return call(() -> device.register(domain, address, length, rights, memory, memoryOffset));
     }
 
@@ -306,6 +308,7 @@ public final class SimNic implements AutoCloseable {
             int pageShift,
             int residentBytes,
             int rights) {
+        Objects.requireNonNull(memory, "memory");
         return call(() -> device.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes));
     }
 
@@ -329,6 +332,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is attached already
      */
     public void attach(CompletionQueue queue) {
+        Objects.requireNonNull(queue, "completion queue");
         run(() -> device.attach(queue));
     }
 
@@ -470,6 +474,7 @@ public final class SimNic implements AutoCloseable {
         Command<T> command = new Command<>(action);
         IdleStrategy idle = new BackoffIdleStrategy();
         requireAlive();
+        // Edge NIC-MODE, a look only: closed is for good.
         if (mode.get() == CLOSED) {
             throw new IllegalStateException("the NIC is closed");
         }
@@ -490,6 +495,7 @@ public final class SimNic implements AutoCloseable {
     }
 
     private boolean isGone() {
+        // Edge NIC-MODE, a look only: closed is for good.
         return device.failure() != null || mode.get() == CLOSED;
     }
 

@@ -1,2 +1,16 @@
-/** One jcstress class per ordering edge, each with a twin that must fail. */
+/**
+ * Proofs of core's ordering edges, on the shipped classes, with twins that must fail.
+ *
+ * <pre>
+ *   StressRunner ── runs, then Judgement decides: a forbidden outcome, a twin that nobody convicted, a missing test: exit 1
+ *   CqOwnStress CqCreditStress CqCountStress StateStress RoleStress     one class per edge, one nested class per variant
+ *     QueueRig   one sample: a shipped queue over a recycled slice (Slices), entries that give themselves away (Entry, Observer)
+ *     WeakMemory what a twin runs on: takes one end of one edge away, under the same shipped classes
+ * </pre>
+ *
+ * <p>Run all: {@code java -jar stress/target/jcstress.jar}, after {@code mvn verify}. One class: add {@code -t CqOwnStress};
+ * longer: {@code -time 1000 -iters 10}; other options are jcstress's own, see {@code -h}. The edges are listed in {@code core/docs/ordering.md}.
+ *
+ * <p>A nested class whose name starts with {@code Twin} must show its interesting outcome; any other must have none.
+ */
 package io.cqring.stress;

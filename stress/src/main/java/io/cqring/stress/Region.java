@@ -1,0 +1,19 @@
+package io.cqring.stress;
+
+/**
+ * Where a queue's words lie, as core draws them: twins must know which store is which. A unit test compares these numbers
+ * with what a shipped queue does.
+ */
+final class Region {
+    static final int CONSUMER_SEQUENCE = 0;
+    static final int PRODUCER_SEQUENCE = 128;
+    static final int DEAD = 256;
+    static final int CLOSED = 264;
+    static final int FIRST_SLOT = 384;
+
+    private Region() {}
+
+    static int slot(int index, int strideBytes) {
+        return FIRST_SLOT + index * strideBytes;
+    }
+}
