@@ -34,6 +34,9 @@ class OverrunPolicyTest {
                 CompletionQueue queue = shape.queue(policy, memory);
                 for (int i = 0; i < n + 5; i++) {
                     assertEquals(i < n, way.publish(queue.writer(), i, shape.stride()));
+                    assertEquals(
+                            i >= n && policy == OverrunPolicy.ERROR,
+                            queue.writer().isDead());
                 }
                 long lost = policy == OverrunPolicy.BACKPRESSURE ? 0 : 5;
                 assertEquals(lost, queue.lostEntries());
