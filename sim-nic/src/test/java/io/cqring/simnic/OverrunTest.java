@@ -11,6 +11,7 @@ import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpState;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.testing.FieldBug;
@@ -100,6 +101,54 @@ class OverrunTest {
             assertEquals(range(20), ids(rig.drainA()));
             assertEquals(0, rig.nic.counter(DeviceCounter.RNR_NAKS));
         }
+    }
+
+    /** Nothing is rung at b, and all that a rang is executed: still the device is not idle, b's completion is to come. */
+    @Test
+    void aHeldCompletionIsNotIdleness() {
+        try (TestRig rig = heldAtB()) {
+            assertEquals(3, rig.drainA().size());
+            assertFalse(rig.nic.isIdle());
+            assertEquals(2, rig.drainB().size());
+            assertFalse(rig.nic.isIdle());
+            rig.quiesce();
+            assertEquals(List.of(2L), ids(rig.drainB()));
+        }
+    }
+
+    @Test
+    @FieldBug(4)
+    void aResetForgetsAHeldCompletion() {
+        try (TestRig rig = heldAtB()) {
+            rig.nic.modify(rig.a, QpState.RESET, new QpAttributes());
+            rig.nic.modify(rig.b, QpState.RESET, new QpAttributes());
+            assertEquals(2, rig.drainB().size());
+            rig.drainA();
+            rig.nic.connect(rig.a, rig.b);
+            assertTrue(rig.b.postRecv(70, 0, 0, 0));
+            rig.b.ringReceiveDoorbell();
+            assertTrue(rig.a.postSend(71, 0, 0, 0, SIGNALED));
+            rig.a.ringSendDoorbell();
+            rig.quiesce();
+            assertEquals(List.of(rig.received(rig.b, "RECV", 70, 0, 0, rig.a)), rig.drainB());
+            assertEquals(List.of(rig.sent(rig.a, "RC_SEND", 71, 0, 0)), rig.drainA());
+        }
+    }
+
+    /** Three sends into a completion queue of two: the third is executed and acknowledged, its receive completion held. */
+    private static TestRig heldAtB() {
+        TestRig rig = TestRig.builder()
+                .policy(OverrunPolicy.BACKPRESSURE)
+                .cqDepths(256, 2)
+                .create();
+        for (int i = 0; i < 3; i++) {
+            assertTrue(rig.b.postRecv(i, 0, 0, 0));
+            assertTrue(rig.a.postSend(i, 0, 0, 0, SIGNALED));
+        }
+        rig.b.ringReceiveDoorbell();
+        rig.a.ringSendDoorbell();
+        rig.steps(20);
+        return rig;
     }
 
     @ParameterizedTest
