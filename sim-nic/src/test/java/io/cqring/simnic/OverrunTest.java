@@ -103,7 +103,9 @@ class OverrunTest {
         }
     }
 
-    /** Nothing is rung at b, and all that a rang is executed: still the device is not idle, b's completion is to come. */
+    /**
+     * Nothing is rung at b, and all that a rang is executed: still the device is not idle, b's completion is to come.
+     */
     @Test
     void aHeldCompletionIsNotIdleness() {
         try (TestRig rig = heldAtB()) {
@@ -135,7 +137,10 @@ class OverrunTest {
         }
     }
 
-    /** Three sends into a completion queue of two: the third is executed and acknowledged, its receive completion held. */
+    /**
+     * Three sends into a completion queue of two: the third is executed and acknowledged, its receive completion
+     * held.
+     */
     private static TestRig heldAtB() {
         TestRig rig = TestRig.builder()
                 .policy(OverrunPolicy.BACKPRESSURE)
@@ -242,7 +247,10 @@ class OverrunTest {
         WHOLE_SLOT
     }
 
-    /** The device derives owner bits from its own sequence: whatever the host leaves in consumed slots, ten laps are right. */
+    /**
+     * The device derives owner bits from its own sequence: whatever the host leaves in consumed slots, ten laps are
+     * right.
+     */
     @ParameterizedTest
     @EnumSource(Scribble.class)
     @FieldBug(16)
@@ -280,9 +288,8 @@ class OverrunTest {
                 final long from = next;
                 assertEquals(count, polled);
                 assertEquals(LongStream.range(from, from + count).boxed().toList(), ids);
-                // These slots are the device's again. (The host, which polls no further than what it knows to be there,
-                // cannot
-                // mislead itself.)
+                // These slots are the device's again. (The host, which polls no further than what it knows to be
+                // there, cannot mislead itself.)
                 for (int i = 0; i < count; i++) {
                     int slot = firstSlot + (int) ((next + i) % capacity) * stride;
                     long word0 = memory.getLong(slot);
