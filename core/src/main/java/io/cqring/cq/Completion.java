@@ -11,29 +11,15 @@ import io.cqring.memory.QueueMemory;
  * rather than show a slot that the device may be writing. Keep data by reading them out, or use
  * {@link CompletionQueue#pollInto}. For the polling thread only.
  */
-public final class Completion {
-    private static final int DETACHED = -1;
-
-    private final QueueMemory memory;
-    private final int strideBytes;
-    private final int workRequestIdOffset;
-    private int slotOffset = DETACHED;
-    private long header;
-
+public final class Completion extends SlotView {
     Completion(QueueMemory memory, int strideBytes) {
-        this.memory = memory;
-        this.strideBytes = strideBytes;
-        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
+        super(memory, strideBytes);
     }
 
     Completion attach(int slotOffset, long header) {
         this.slotOffset = slotOffset;
         this.header = header;
         return this;
-    }
-
-    void detach() {
-        slotOffset = DETACHED;
     }
 
     /** The slot's offset, or an error: the only way to the entry. */

@@ -7,22 +7,9 @@ import io.cqring.memory.QueueMemory;
  * host sees nothing of it before {@link CompletionWriter#flush}. One per writer, reused: it stands for the newest claim, and
  * for no slot at all (every setter throws) after flush, abort, another write, or a refused claim. For the writing thread only.
  */
-public final class CompletionEntry {
-    private static final int DETACHED = -1;
-
-    private final QueueMemory memory;
-    private final int strideBytes;
-    private final int workRequestIdOffset;
-    private int slotOffset = DETACHED;
-    private long header;
-
-    /** One bit per 8-byte word of the slot that has been set since the claim. */
-    private int wordsSet;
-
+public final class CompletionEntry extends SlotView {
     CompletionEntry(QueueMemory memory, int strideBytes) {
-        this.memory = memory;
-        this.strideBytes = strideBytes;
-        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
+        super(memory, strideBytes);
     }
 
     CompletionEntry attach(int slotOffset) {
@@ -34,10 +21,6 @@ public final class CompletionEntry {
 
     boolean isAttached() {
         return slotOffset != DETACHED;
-    }
-
-    void detach() {
-        slotOffset = DETACHED;
     }
 
     /** Clears the words that were not set, so that nothing of the last lap shows through, and lets the slot go. */

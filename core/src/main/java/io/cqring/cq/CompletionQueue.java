@@ -24,7 +24,6 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private final CompletionWriter writer;
     private final Completion view;
     private final int publishInterval;
-    private boolean cursorOpen;
 
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
         super(memory, geometry, startSequence);
@@ -194,7 +193,6 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final boolean dead = dead();
         if (attachIfReady(sequence)) {
             held = 1;
-            cursorOpen = true;
             return true;
         }
         if (dead) {
@@ -269,7 +267,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (inHandler) {
             throw polledByHandler();
         }
-        if (cursorOpen) {
+        if (held != 0) {
             abandonCursor();
         }
         view.detach();
@@ -277,13 +275,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     private void enterCursor() {
         enter();
-        if (!cursorOpen) {
+        if (held == 0) {
             throw new IllegalStateException("no cursor is open: startPoll() must have returned true");
         }
     }
 
     private void abandonCursor() {
-        cursorOpen = false;
         held = 0;
         view.detach();
     }

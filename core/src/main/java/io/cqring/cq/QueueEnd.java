@@ -24,7 +24,7 @@ abstract class QueueEndFields extends QueueEndLeftPad {
     /** Device end: first sequence that needs a newer consumer sequence. Host end: not used. */
     long creditLimit;
 
-    /** Entries in hand: filled but not published at the device end, visited by the open cursor at the host end. */
+    /** Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open. */
     int held;
 
     /** Set while a handler may run, so that it cannot call its own queue. Host end only. */
@@ -34,7 +34,7 @@ abstract class QueueEndFields extends QueueEndLeftPad {
     Thread player;
 }
 
-/** Keeps an end's hot fields off the cache lines of what follows. 128 bytes. */
+/** Keeps an end's hot fields off the cache lines of what follows: 128 bytes, and 8 that may move into gaps before them. */
 abstract class QueueEndRightPad extends QueueEndFields {
     byte r000, r001, r002, r003, r004, r005, r006, r007, r008, r009, r010, r011, r012, r013, r014, r015;
     byte r016, r017, r018, r019, r020, r021, r022, r023, r024, r025, r026, r027, r028, r029, r030, r031;
@@ -44,6 +44,7 @@ abstract class QueueEndRightPad extends QueueEndFields {
     byte r080, r081, r082, r083, r084, r085, r086, r087, r088, r089, r090, r091, r092, r093, r094, r095;
     byte r096, r097, r098, r099, r100, r101, r102, r103, r104, r105, r106, r107, r108, r109, r110, r111;
     byte r112, r113, r114, r115, r116, r117, r118, r119, r120, r121, r122, r123, r124, r125, r126, r127;
+    byte r128, r129, r130, r131, r132, r133, r134, r135;
 }
 
 /**

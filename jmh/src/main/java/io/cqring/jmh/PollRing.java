@@ -147,7 +147,7 @@ abstract class PollRing {
             long next = first;
             long sum = this.sum;
             while (next != end) {
-                int slot = FIRST_SLOT + (((int) next & (CAPACITY - 1)) << SLOT_SHIFT);
+                long slot = FIRST_SLOT + ((next & (CAPACITY - 1)) << SLOT_SHIFT);
                 long header = memory.getAcquire(slot);
                 if (((header ^ ~(next >>> LAP_SHIFT)) & 1) != 0) {
                     break;

@@ -33,20 +33,27 @@ final class RoundRunner implements AutoCloseable {
      *
      * @param startNs        when it started
      * @param endNs          when it was done
+     * @param cpuNs          how long it had a core meanwhile
      * @param allocatedBytes what it allocated on the heap meanwhile
      */
-    private record Work(long startNs, long endNs, long allocatedBytes) {}
+    private record Work(long startNs, long endNs, long cpuNs, long allocatedBytes) {
+        double cpuShare() {
+            return (double) cpuNs / (endNs - startNs);
+        }
+    }
 
     /**
      * One round of one ring.
      *
      * @param entries        entries that crossed
      * @param seconds        from the writer's start to the last entry handled
+     * @param cpuShare       part of its time for which a thread had a core, 0 to 1: of the thread that had less of it
      * @param emptyPolls     polls that found nothing
      * @param fullRefusals   attempts to write that found the ring full
      * @param allocatedBytes heap allocated by both threads
      */
-    record Round(long entries, double seconds, long emptyPolls, long fullRefusals, long allocatedBytes) {
+    record Round(
+            long entries, double seconds, double cpuShare, long emptyPolls, long fullRefusals, long allocatedBytes) {
         double entriesPerSecond() {
             return entries / seconds;
         }
@@ -81,6 +88,7 @@ final class RoundRunner implements AutoCloseable {
         return new Round(
                 entries,
                 (receiving.endNs() - sending.startNs()) / 1e9,
+                Math.min(sending.cpuShare(), receiving.cpuShare()),
                 tally.emptyPolls - emptyBefore,
                 transfer.fullRefusals - fullBefore,
                 sending.allocatedBytes() + receiving.allocatedBytes());
@@ -90,11 +98,13 @@ final class RoundRunner implements AutoCloseable {
         return () -> {
             start.await();
             long allocatedBefore = THREADS.getCurrentThreadAllocatedBytes();
+            long cpuBefore = THREADS.getCurrentThreadCpuTime();
             long startNs = System.nanoTime();
             work.run();
             long endNs = System.nanoTime();
+            long cpuNs = THREADS.getCurrentThreadCpuTime() - cpuBefore;
             long allocatedBytes = THREADS.getCurrentThreadAllocatedBytes() - allocatedBefore; // not counting the Work
-            return new Work(startNs, endNs, allocatedBytes);
+            return new Work(startNs, endNs, cpuNs, allocatedBytes);
         };
     }
 

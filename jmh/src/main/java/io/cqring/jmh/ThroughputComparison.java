@@ -115,17 +115,25 @@ final class ThroughputComparison {
         conditions.forEach((name, value) -> out.printf("  %-21s %s%n", name, value));
         out.printf("  %-21s %s%n%n", "load average at end", loadAtEnd);
         out.printf(
-                "%-34s %21s   %23s   %23s   %9s %9s %9s%n",
-                "", "million entries/s", "cqring write / this", "cqring claim / this", "empty", "full", "heap B");
+                "%-34s %21s   %23s   %23s   %9s %9s %9s %6s%n",
+                "",
+                "million entries/s",
+                "cqring write / this",
+                "cqring claim / this",
+                "empty",
+                "full",
+                "heap B",
+                "core");
         out.printf(
-                "%-34s %7s%7s%7s   %8s%7s%8s   %8s%7s%8s   %9s %9s %9s%n",
-                "ring", "q1", "median", "q3", "q1", "median", "q3", "q1", "median", "q3", "/entry", "/entry", "/entry");
+                "%-34s %7s%7s%7s   %8s%7s%8s   %8s%7s%8s   %9s %9s %9s %6s%n",
+                "ring", "q1", "median", "q3", "q1", "median", "q3", "q1", "median", "q3", "/entry", "/entry", "/entry",
+                "share");
         for (Contender contender : Contender.values()) {
             Summary rate = rate(contender);
             Summary write = ratio(Contender.CQRING, contender);
             Summary claim = ratio(Contender.CQRING_CLAIM, contender);
             out.printf(
-                    "%-34s %7.1f%7.1f%7.1f   %8.2f%7.2f%8.2f   %8.2f%7.2f%8.2f   %9.4f %9.4f %9.6f%n",
+                    "%-34s %7.1f%7.1f%7.1f   %8.2f%7.2f%8.2f   %8.2f%7.2f%8.2f   %9.4f %9.4f %9.6f %6.2f%n",
                     contender.label(),
                     rate.lowerQuartile() / 1e6,
                     rate.median() / 1e6,
@@ -138,10 +146,13 @@ final class ThroughputComparison {
                     claim.upperQuartile(),
                     perEntry(contender, Round::emptyPolls),
                     perEntry(contender, Round::fullRefusals),
-                    allocatedPerEntry(contender));
+                    allocatedPerEntry(contender),
+                    Summary.of(each(contender, Round::cpuShare)).median());
         }
         out.printf(
-                "%nThe faster JCTools queue of this run: %s%n", fasterJctools().label());
+                "%ncore share: part of its turn for which a thread had a core (of the thread that had less; median).%n"
+                        + "Below 0.95 other programs were in the way: the spread of the ratios says how much.%n");
+        out.printf("The faster JCTools queue of this run: %s%n", fasterJctools().label());
         out.flush();
     }
 

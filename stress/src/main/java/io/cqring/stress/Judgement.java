@@ -5,8 +5,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.openjdk.jcstress.annotations.Expect;
 import org.openjdk.jcstress.infra.StateCase;
 import org.openjdk.jcstress.infra.Status;
@@ -21,6 +24,26 @@ final class Judgement {
 
     /** What one fork of a test gave. */
     record Fork(String test, String how, Status status, Map<String, Long> states, List<String> messages) {}
+
+    /** How often, where and in which shape a forbidden outcome was seen. */
+    private static final class Sighting {
+        private final Set<String> states = new TreeSet<>();
+        private final Set<String> hows = new TreeSet<>();
+        private long count;
+
+        void add(String state, long times, String how) {
+            states.add("[" + state + "]");
+            hows.add(how);
+            count += times;
+        }
+
+        @Override
+        public String toString() {
+            String shapes = states.stream().limit(3).collect(Collectors.joining(" "));
+            String more = states.size() > 3 ? " and " + (states.size() - 3) + " more" : "";
+            return "Seen " + group(count) + " times as " + shapes + more + ", on " + String.join("; ", hows);
+        }
+    }
 
     private final List<String> failures = new ArrayList<>();
     private final List<String> skipped = new ArrayList<>();
@@ -72,6 +95,7 @@ final class Judgement {
         int failuresBefore = failures.size();
         long count = 0;
         long convicted = 0;
+        Map<String, Sighting> sightings = new TreeMap<>();
         for (Fork fork : forks) {
             if (fork.status() != Status.NORMAL) {
                 failures.add(name + ": " + fork.status() + " (" + fork.how() + "): " + firstLine(fork.messages()));
@@ -84,14 +108,17 @@ final class Judgement {
                 switch (match.expect()) {
                     case ACCEPTABLE -> {}
                     case ACCEPTABLE_INTERESTING -> convicted += state.getValue();
-                    default -> {
-                        forbidden += state.getValue();
-                        failures.add(name + ": forbidden outcome [" + state.getKey() + "] seen " + state.getValue()
-                                + " times (" + fork.how() + "): " + match.description());
-                    }
+                    default ->
+                        sightings
+                                .computeIfAbsent(match.description(), any -> new Sighting())
+                                .add(state.getKey(), state.getValue(), fork.how());
                 }
             }
         }
+        sightings.forEach((description, sighting) -> {
+            forbidden += sighting.count;
+            failures.add(name + ": forbidden: " + description + " " + sighting);
+        });
         if (forks.isEmpty()) {
             failures.add(name + ": did not run");
         } else if (forks.size() < planned) {

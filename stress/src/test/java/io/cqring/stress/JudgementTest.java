@@ -38,15 +38,24 @@ class JudgementTest {
     @Test
     void shouldFailWhenForbiddenOutcomeWasSeenOnce() {
         assertFailure(
-                "SomeStress.FirstLap: forbidden outcome [1, 7] seen 1 times (here): torn",
+                "SomeStress.FirstLap: forbidden: torn Seen 1 times as [1, 7], on here",
                 fork(PROOF, Status.NORMAL, Map.of("1, 0", 1_000_000L, "1, 7", 1L)),
+                GOOD_TWIN);
+    }
+
+    @Test
+    void shouldSayOnceWhatManyForksSaw() {
+        assertFailure(
+                "SomeStress.FirstLap: forbidden: torn Seen 12 times as [1, 1] [1, 2] [1, 3] and 1 more, on here",
+                fork(PROOF, Status.NORMAL, Map.of("1, 1", 1L, "1, 2", 2L)),
+                fork(PROOF, Status.NORMAL, Map.of("1, 2", 2L, "1, 3", 3L, "1, 4", 4L)),
                 GOOD_TWIN);
     }
 
     @Test
     void shouldFailWhenOutcomeIsNotDescribed() {
         assertFailure(
-                "SomeStress.FirstLap: forbidden outcome [9, 9] seen 3 times (here): not described",
+                "SomeStress.FirstLap: forbidden: not described Seen 3 times as [9, 9], on here",
                 fork(PROOF, Status.NORMAL, Map.of("9, 9", 3L)),
                 GOOD_TWIN);
     }
@@ -54,7 +63,7 @@ class JudgementTest {
     @Test
     void shouldFailWhenTwinDoesWhatItsOwnFaultCannotExplain() {
         assertFailure(
-                "SomeStress.TwinBackwards: forbidden outcome [9, 9] seen 3 times (here): not described",
+                "SomeStress.TwinBackwards: forbidden: not described Seen 3 times as [9, 9], on here",
                 GOOD_PROOF,
                 GOOD_TWIN,
                 fork(TWIN, Status.NORMAL, Map.of("9, 9", 3L)));

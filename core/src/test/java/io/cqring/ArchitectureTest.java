@@ -1,0 +1,100 @@
+package io.cqring;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import io.cqring.cq.KnownBadForArchitectureTest;
+import io.cqring.ring.KnownBadRing;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Which package may use which. An arrow that is not drawn in the design is a failure. */
+class ArchitectureTest {
+    private static final JavaClasses SHIPPED = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("io.cqring");
+
+    /** All that reaches memory without QueueMemory. */
+    private static final DescribedPredicate<JavaClass> RAW_MEMORY = describe(
+            "ByteBuffer, VarHandle, Unsafe or what wraps them",
+            c -> c.getPackageName().startsWith("java.nio")
+                    || c.getPackageName().startsWith("java.lang.foreign")
+                    || c.getPackageName().startsWith("sun.misc")
+                    || c.getPackageName().startsWith("jdk.internal")
+                    || c.getPackageName().startsWith("org.agrona")
+                    || c.getName().equals("java.lang.invoke.VarHandle"));
+
+    private static final ArchRule RAW_MEMORY_ONLY_IN_MEMORY = noClasses()
+            .that()
+            .resideOutsideOfPackage("io.cqring.memory")
+            .should()
+            .dependOnClassesThat(RAW_MEMORY);
+
+    private static ArchRule onlyUses(String user, String... used) {
+        return classes()
+                .that()
+                .resideInAPackage(user)
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(used);
+    }
+
+    private static final ArchRule RING = onlyUses("io.cqring.ring", "io.cqring.ring", "java.lang..", "java.util..");
+
+    private static final ArchRule CQ = onlyUses(
+            "io.cqring.cq", "io.cqring.cq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
+
+    private static final ArchRule MEMORY = classes()
+            .that()
+            .resideInAPackage("io.cqring.memory")
+            .should()
+            .onlyDependOnClassesThat(describe(
+                    "java, io.cqring.memory, Agrona's BufferUtil and UnsafeApi",
+                    c -> c.getPackageName().startsWith("java.")
+                            || c.getPackageName().equals("io.cqring.memory")
+                            || c.getName().equals("org.agrona.BufferUtil")
+                            || c.getName().equals("org.agrona.UnsafeApi")
+                            || c.isPrimitive()
+                            || c.isArray()));
+
+    @Test
+    void everyArrowIsDrawn() {
+        RING.check(SHIPPED);
+        CQ.check(SHIPPED);
+        MEMORY.check(SHIPPED);
+    }
+
+    @Test
+    void onlyTheMemoryPackageTouchesRawMemory() {
+        RAW_MEMORY_ONLY_IN_MEMORY.check(SHIPPED);
+    }
+
+    @Test
+    void theRulesCoverEveryShippedPackage() {
+        Set<String> packages =
+                SHIPPED.stream().map(JavaClass::getPackageName).collect(Collectors.toCollection(TreeSet::new));
+        // An empty package is a class of ours without one: module-info.
+        packages.remove("");
+        assertEquals(Set.of("io.cqring.cq", "io.cqring.memory", "io.cqring.ring"), packages);
+    }
+
+    /** The checker checked, with classes that do what is not allowed. */
+    @Test
+    void theRulesSeeABadClass() {
+        JavaClasses bad = new ClassFileImporter().importClasses(KnownBadForArchitectureTest.class, KnownBadRing.class);
+        assertThrows(AssertionError.class, () -> RAW_MEMORY_ONLY_IN_MEMORY.check(bad));
+        assertThrows(AssertionError.class, () -> CQ.check(bad));
+        assertThrows(AssertionError.class, () -> RING.check(bad));
+    }
+}

@@ -1,0 +1,168 @@
+package io.cqring.cq;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.cqring.testing.FieldBug;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.openjdk.jol.info.ClassLayout;
+import org.openjdk.jol.info.FieldLayout;
+
+/** Who shares a cache line with whom, on the heap (measured by JOL) and off it (by the picture of the region). */
+class PaddingTest {
+    private static final int APART = 128;
+
+    /**
+     * Fields that one thread stores on its way through an entry: nothing else may lie within 128 bytes of them, be it another
+     * field of the object or the neighbouring object.
+     */
+    private static void assertKeptApart(Class<?> type, Set<String> hot) {
+        ClassLayout layout = ClassLayout.parseClass(type);
+        List<FieldLayout> hotFields =
+                layout.fields().stream().filter(f -> hot.contains(f.name())).collect(Collectors.toList());
+        assertEquals(
+                hot,
+                hotFields.stream().map(FieldLayout::name).collect(Collectors.toCollection(TreeSet::new)),
+                () -> "fields of " + type);
+        long from = hotFields.stream().mapToLong(FieldLayout::offset).min().getAsLong();
+        long to = hotFields.stream().mapToLong(f -> f.offset() + f.size()).max().getAsLong();
+        assertTrue(from >= APART, () -> type + ": the object before is only " + from + " bytes away");
+        assertTrue(
+                layout.instanceSize() - to >= APART,
+                () -> type + ": the object behind is only " + (layout.instanceSize() - to) + " bytes away");
+        for (FieldLayout field : layout.fields()) {
+            boolean pad = field.typeClass().equals("byte") && field.name().matches("[a-z]\\d{3}");
+            if (!pad && !hot.contains(field.name())) {
+                assertTrue(
+                        field.offset() + field.size() <= from - APART || field.offset() >= to + APART,
+                        () -> type + ": " + field.name() + " at " + field.offset() + ", hot fields from " + from
+                                + " to " + to);
+            }
+        }
+    }
+
+    /** Fields of a class and its parents that are stored after construction, as far as the compiler knows. */
+    private static Set<String> mutableFields(Class<?> type) {
+        Set<String> names = new TreeSet<>();
+        for (Class<?> c = type; c != Object.class; c = c.getSuperclass()) {
+            for (Field field : c.getDeclaredFields()) {
+                boolean pad = field.getType() == byte.class;
+                if (!Modifier.isStatic(field.getModifiers()) && !Modifier.isFinal(field.getModifiers()) && !pad) {
+                    names.add(field.getName());
+                }
+            }
+        }
+        return names;
+    }
+
+    @FieldBug(102)
+    @Test
+    void whatThePollerStoresSharesNoLine() {
+        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "inHandler", "player"));
+        assertKeptApart(CompletionQueue.class, hot);
+        assertEquals(hot, mutableFields(CompletionQueue.class), "a field that is stored, outside the padding");
+    }
+
+    @FieldBug(102)
+    @Test
+    void whatTheWriterStoresSharesNoLine() {
+        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "inHandler", "player"));
+        assertKeptApart(CompletionWriter.class, hot);
+        Set<String> rare =
+                new TreeSet<>(Set.of("dead", "lostEntries", "rejectedDoorbells")); // only when something is wrong
+        rare.addAll(hot);
+        assertEquals(rare, mutableFields(CompletionWriter.class), "a field that is stored, outside the padding");
+    }
+
+    /** The view is stored to at each entry by the poller, the claimed entry at each word by the writer. */
+    @FieldBug(102)
+    @Test
+    void theViewsShareNoLineWithTheOtherEnd() {
+        assertKeptApart(Completion.class, allFields(Completion.class));
+        assertKeptApart(CompletionEntry.class, allFields(CompletionEntry.class));
+    }
+
+    private static Set<String> allFields(Class<?> type) {
+        return ClassLayout.parseClass(type).fields().stream()
+                .filter(f -> !f.typeClass().equals("byte"))
+                .map(FieldLayout::name)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** The checker checked: no padding, padding on one side, and padding made of longs, into whose gaps fields move. */
+    @Test
+    void theCheckSeesMissingPadding() {
+        assertThrows(AssertionError.class, () -> assertKeptApart(Bare.class, Set.of("sequence")));
+        assertThrows(AssertionError.class, () -> assertKeptApart(LeftOnly.class, Set.of("sequence")));
+        assertThrows(AssertionError.class, () -> assertKeptApart(Bare.class, Set.of("misspelt")));
+        assertEquals(Set.of("sequence", "other"), mutableFields(Bare.class));
+    }
+
+    @SuppressWarnings("unused")
+    private static final class Bare {
+        long sequence;
+        long other;
+    }
+
+    @SuppressWarnings("unused")
+    private static class Pad {
+        byte l000, l001, l002, l003, l004, l005, l006, l007, l008, l009, l010, l011, l012, l013, l014, l015;
+        byte l016, l017, l018, l019, l020, l021, l022, l023, l024, l025, l026, l027, l028, l029, l030, l031;
+        byte l032, l033, l034, l035, l036, l037, l038, l039, l040, l041, l042, l043, l044, l045, l046, l047;
+        byte l048, l049, l050, l051, l052, l053, l054, l055, l056, l057, l058, l059, l060, l061, l062, l063;
+        byte l064, l065, l066, l067, l068, l069, l070, l071, l072, l073, l074, l075, l076, l077, l078, l079;
+        byte l080, l081, l082, l083, l084, l085, l086, l087, l088, l089, l090, l091, l092, l093, l094, l095;
+        byte l096, l097, l098, l099, l100, l101, l102, l103, l104, l105, l106, l107, l108, l109, l110, l111;
+        byte l112, l113, l114, l115, l116, l117, l118, l119, l120, l121, l122, l123, l124, l125, l126, l127;
+    }
+
+    @SuppressWarnings("unused")
+    private static final class LeftOnly extends Pad {
+        long sequence;
+    }
+
+    /** Words that different roles write, or write at different rates, lie in different 128-byte blocks off the heap. */
+    @FieldBug({26, 102})
+    @Test
+    void sharedWordsOfDifferentWritersAreApart() {
+        int[] host = {CqRegion.CONSUMER_SEQUENCE};
+        int[] device = {CqRegion.PRODUCER_SEQUENCE, CqRegion.LOST_ENTRIES, CqRegion.REJECTED_DOORBELLS};
+        int[] state = {CqRegion.DEAD, CqRegion.CLOSED};
+        int[] slots = {CqRegion.FIRST_SLOT};
+        int[][] groups = {host, device, state, slots};
+        for (int i = 0; i < groups.length; i++) {
+            for (int j = 0; j < groups.length; j++) {
+                for (int a : groups[i]) {
+                    for (int b : groups[j]) {
+                        assertEquals(i == j, a / 128 == b / 128, a + " and " + b);
+                    }
+                }
+            }
+        }
+        int[] all = Arrays.stream(groups).flatMapToInt(Arrays::stream).sorted().toArray();
+        for (int i = 0; i < all.length; i++) {
+            assertEquals(0, all[i] % 8, "aligned");
+            assertFalse(i > 0 && all[i] - all[i - 1] < 8, "one word, two fields");
+        }
+        assertEquals(
+                List.of(
+                        Region.CONSUMER,
+                        Region.PRODUCER,
+                        Region.LOST,
+                        Region.REJECTED,
+                        Region.DEAD,
+                        Region.CLOSED,
+                        Region.SLOTS),
+                Arrays.stream(all).boxed().collect(Collectors.toList()),
+                "as drawn");
+    }
+}

@@ -1,0 +1,170 @@
+package io.cqring.testing;
+
+import io.cqring.memory.QueueMemory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntPredicate;
+
+/** Real memory that writes down every access in program order. One thread. */
+public final class RecordingMemory extends QueueMemory {
+    /** Kind of access. */
+    public enum Op {
+        /** Plain load. */
+        GET,
+        /** Plain store. */
+        PUT,
+        /** Opaque load. */
+        GET_OPAQUE,
+        /** Opaque store. */
+        PUT_OPAQUE,
+        /** Acquire load. */
+        GET_ACQUIRE,
+        /** Release store. */
+        PUT_RELEASE,
+        /** Byte-wise access of any kind. */
+        BYTES;
+
+        /**
+         * Whether memory changes.
+         *
+         * @return true for stores
+         */
+        public boolean isStore() {
+            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == BYTES;
+        }
+    }
+
+    /** One access. */
+    public record Access(Op op, int offset, long value) {
+        @Override
+        public String toString() {
+            return op + "@" + offset + "=" + Long.toHexString(value);
+        }
+    }
+
+    private final QueueMemory real;
+    private final List<Access> log = new ArrayList<>();
+
+    /** Fault hook: stores of words for which this holds are lost on their way. */
+    private IntPredicate lostStores = offset -> false;
+
+    /**
+     * Memory of its own.
+     *
+     * @param bytes size
+     */
+    public RecordingMemory(long bytes) {
+        super((int) bytes);
+        this.real = QueueMemory.allocate(bytes);
+    }
+
+    /**
+     * From now on, stores to these offsets have no effect.
+     *
+     * @param offsets which
+     */
+    public void loseStores(IntPredicate offsets) {
+        this.lostStores = offsets;
+    }
+
+    /** Forgets what was written down. */
+    public void clear() {
+        log.clear();
+    }
+
+    /**
+     * Everything so far.
+     *
+     * @return accesses in program order
+     */
+    public List<Access> log() {
+        return List.copyOf(log);
+    }
+
+    /**
+     * Accesses of a range so far.
+     *
+     * @param from first byte
+     * @param to   byte after the last
+     * @return accesses in program order
+     */
+    public List<Access> log(int from, int to) {
+        List<Access> range = new ArrayList<>();
+        for (Access access : log) {
+            if (access.offset >= from && access.offset < to) {
+                range.add(access);
+            }
+        }
+        return range;
+    }
+
+    private long loaded(Op op, int offset, long value) {
+        log.add(new Access(op, offset, value));
+        return value;
+    }
+
+    private boolean stores(Op op, int offset, long value) {
+        log.add(new Access(op, offset, value));
+        return !lostStores.test(offset);
+    }
+
+    @Override
+    public long getLong(int offset) {
+        return loaded(Op.GET, offset, real.getLong(offset));
+    }
+
+    @Override
+    public void putLong(int offset, long value) {
+        if (stores(Op.PUT, offset, value)) {
+            real.putLong(offset, value);
+        }
+    }
+
+    @Override
+    public long getLongOpaque(int offset) {
+        return loaded(Op.GET_OPAQUE, offset, real.getLongOpaque(offset));
+    }
+
+    @Override
+    public void putLongOpaque(int offset, long value) {
+        if (stores(Op.PUT_OPAQUE, offset, value)) {
+            real.putLongOpaque(offset, value);
+        }
+    }
+
+    @Override
+    public long getLongAcquire(int offset) {
+        return loaded(Op.GET_ACQUIRE, offset, real.getLongAcquire(offset));
+    }
+
+    @Override
+    public void putLongRelease(int offset, long value) {
+        if (stores(Op.PUT_RELEASE, offset, value)) {
+            real.putLongRelease(offset, value);
+        }
+    }
+
+    @Override
+    public void getBytes(int offset, byte[] into, int index, int length) {
+        log.add(new Access(Op.BYTES, offset, length));
+        real.getBytes(offset, into, index, length);
+    }
+
+    @Override
+    public void putBytes(int offset, byte[] from, int index, int length) {
+        log.add(new Access(Op.BYTES, offset, length));
+        real.putBytes(offset, from, index, length);
+    }
+
+    @Override
+    public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
+        log.add(new Access(Op.BYTES, offset, length));
+        real.copy(offset, source, sourceOffset, length);
+    }
+
+    @Override
+    public void fill(int offset, int length, byte value) {
+        log.add(new Access(Op.BYTES, offset, length));
+        real.fill(offset, length, value);
+    }
+}
