@@ -29,8 +29,7 @@ final class Command<T> {
     /** Carries the command out unless it was withdrawn. Device thread. */
     void run() {
         // Edge COMMAND: one compare-and-set at either side decides who has the command. Partner: withdraw. Weaker
-        // (test, then
-        // set): the caller reports a time-out of a command that is carried out.
+        // (test, then set): the caller reports a time-out of a command that is carried out.
         if (!stage.compareAndSet(WAITING, RUNNING)) {
             return;
         }

@@ -3,9 +3,9 @@ package io.cqring.simnic;
 import org.agrona.concurrent.NanoClock;
 
 /**
- * A limit on waiting, on a monotonic clock. Elapsed time is a difference of two readings, so neither a clock near the end of its
- * range nor a time-out of {@code Long.MAX_VALUE} overflows, and nothing that happens while waiting moves the limit. A time-out
- * of 0 has passed from the start: do the thing once, do not wait.
+ * A limit on waiting, on a monotonic clock. Elapsed time is a difference of two readings, so neither a clock near the
+ * end of its range nor a time-out of {@code Long.MAX_VALUE} overflows, and nothing that happens while waiting moves
+ * the limit. A time-out of 0 has passed from the start: do the thing once, do not wait.
  */
 final class Deadline {
     private final NanoClock clock;

@@ -20,8 +20,9 @@ import org.agrona.concurrent.NanoClock;
 import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
 
 /**
- * The device: what the NIC's own processor does. It sees the memory of the queue pairs, the UAR page, the memory regions and the
- * completion queues, and takes control commands; nothing else reaches it. One pass is {@link #doWork}:
+ * The device: what the NIC's own processor does. It sees the memory of the queue pairs, the UAR page, the memory
+ * regions and the completion queues, and takes control commands; nothing else reaches it. One pass is
+ * {@link #doWork}:
  *
  * <pre>
  *   1  commands
@@ -30,11 +31,12 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
  *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
  * </pre>
  *
- * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches stays in the
- * cache. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one at a time.
+ * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches
+ * stays in the cache. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one
+ * at a time.
  */
 final class Device implements Agent {
-    /** Number of queue pair slot 0's first queue pair, and distance from one use of a slot to the next: no number below it. */
+    /** Queue pair numbers have 24 bits. */
     private static final int QP_NUMBER_MASK = 0xFF_FFFF;
 
     /** Not a value a doorbell register can have while it is valid: counts go up from 0. */
@@ -140,8 +142,7 @@ final class Device implements Agent {
         final int end = slotsUsed;
         for (int slot = 0; slot < end; slot++) {
             // Edge DOORBELL, device end: the register, then the record. Partner: QueuePair.ringSendDoorbell. Weaker:
-            // the old
-            // record is read, and the register that said "new" will not change again.
+            // the old record is read, and the register that said "new" will not change again.
             long rung = uarPage.getLongAcquire(registerOffset(slot));
             if (rung != rungSeen[slot]) {
                 onDoorbell(slot, rung);
@@ -198,8 +199,7 @@ final class Device implements Agent {
 
     private void settle(int slot, long rung) {
         // Edge QUIESCE, device end: completions and states, then "all that this register value rang for is done".
-        // Partner:
-        // SimNic.isIdle. Weaker: the host is told that the device is idle, polls, and misses a completion.
+        // Partner: SimNic.isIdle. Weaker: the host is told that the device is idle, polls, and misses a completion.
         settledPage.putLongRelease(registerOffset(slot), rung);
     }
 
@@ -353,7 +353,10 @@ final class Device implements Agent {
         return number;
     }
 
-    /** A slot's next number: never one of the first maxQueuePairs, and no number comes back before all others of its slot. */
+    /**
+     * A slot's next number: never one of the first maxQueuePairs, and no number comes back before all others of its
+     * slot.
+     */
     private int nextNumber(int slot) {
         int step = slotMask + 1;
         int uses = (QP_NUMBER_MASK + 1) / step - 1;

@@ -140,7 +140,10 @@ final class DeviceQp {
         expectedPsn = (expectedPsn + 1) & PSN_MASK;
     }
 
-    /** Takes the send doorbell record over. False if it is impossible: it went back, or counts more than the queue holds. */
+    /**
+     * Takes the send doorbell record over. False if it is impossible: it went back, or counts more than the queue
+     * holds.
+     */
     boolean readSendDoorbell() {
         // Edge DOORBELL, device end: the record, then the entries it counts and their payload. Partner:
         // QueuePair.ringSendDoorbell. Weaker: old words of an entry are executed. Shown by DoorbellTest.

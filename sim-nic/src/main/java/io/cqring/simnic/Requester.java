@@ -14,8 +14,8 @@ import io.cqring.simnic.wire.Packet;
 import io.cqring.simnic.wire.Wire;
 
 /**
- * Sending side of the device: gives a queue pair its turn, from the entries fetched to the completions written. Also flushes what
- * is outstanding when the queue pair is in ERR.
+ * Sending side of the device: gives a queue pair its turn, from the entries fetched to the completions written. Also
+ * flushes what is outstanding when the queue pair is in ERR.
  *
  * <p>Entries complete in order. When a turn ends, every entry it fetched was answered, or is to be fetched again.
  */

@@ -14,8 +14,8 @@ import io.cqring.simnic.wire.Packet;
 import io.cqring.simnic.wire.Wire;
 
 /**
- * Receiving side of the device: checks a message, moves its bytes, reports it to the receiver and answers the requester. A message
- * that is refused moved nothing.
+ * Receiving side of the device: checks a message, moves its bytes, reports it to the receiver and answers the
+ * requester. A message that is refused moved nothing.
  *
  * <pre>
  *   what is wrong                                       responder's completion   requester's completion   responder
@@ -29,8 +29,9 @@ import io.cqring.simnic.wire.Wire;
  *   impossible receive doorbell                         none                     RETRY_EXC_ERR            to ERR
  * </pre>
  *
- * <p>A receive completion that finds its queue full (policy BACKPRESSURE) is held: bytes are moved and the message is acknowledged,
- * but until the completion is delivered the queue pair asks its peer to come back for everything that follows. Others go on.
+ * <p>A receive completion that finds its queue full (policy BACKPRESSURE) is held: bytes are moved and the message is
+ * acknowledged, but until the completion is delivered the queue pair asks its peer to come back for everything that
+ * follows. Others go on.
  */
 final class Responder {
     private final Device device;
@@ -47,9 +48,8 @@ final class Responder {
         if (qp == null || !qp.state.answers() || qp.peerNumber != message.sourceQp) {
             nak(message, answers, CompletionStatus.RETRY_EXC_ERR);
         } else if (message.psn != qp.expectedPsn) {
-            // Behind a message that must come again; or the two sides were given different first numbers, and then this
-            // is
-            // the first answer the requester gets.
+            // Behind a message that must come again; or the two sides were given different first numbers, and then
+            // this is the first answer the requester gets.
             counters.increment(DeviceCounter.PACKETS_DROPPED);
             nak(message, answers, CompletionStatus.RETRY_EXC_ERR);
         } else if (qp.receiveHeld) {
@@ -105,10 +105,8 @@ final class Responder {
         if (message.length != 0) {
             long limit = Math.min(message.length, device.copyLimitBytes);
             // Edge DATA, device end: these bytes, then the release of the completion that reports them (CqPort.write,
-            // and
-            // CompletionWriter.publish below it). Partner: the host that polls the completion, then reads the bytes.
-            // Weaker,
-            // or the other way round: the host reads what was there before. Shown by DataEdgeTest.
+            // and CompletionWriter.publish below it). Partner: the host that polls the completion, then reads the
+            // bytes. Weaker, or the other way round: the host reads what was there before. Shown by DataEdgeTest.
             long copied = opcode == WqeOpcode.READ
                     ? RegionTable.copy(message.local, message.localAddress, remote, target, limit, device.faults)
                     : RegionTable.copy(remote, target, message.local, message.localAddress, limit, device.faults);
@@ -197,8 +195,7 @@ final class Responder {
     int flush(DeviceQp qp, int limit) {
         final QueueMemory memory = qp.memory;
         // Edge DOORBELL, a first look: is the record another one? Opaque, because readReceiveDoorbell loads it again,
-        // with
-        // acquire, before anything that it counts is read.
+        // with acquire, before anything that it counts is read.
         long record = memory.getLongOpaque(QpMemory.RECEIVE_DOORBELL);
         boolean unseen = record != memory.getLong(QpMemory.RECEIVES_FLUSHED);
         if (unseen && !qp.readReceiveDoorbell()) {

@@ -28,16 +28,18 @@ import org.agrona.concurrent.SystemNanoClock;
  * <p>The device itself sees only memory and doorbells. It runs in one of two ways, with the same code:
  * <ul>
  *   <li>{@link #start}: on a thread of its own, on real time;
- *   <li>{@link #step}: one pass on the caller's thread, on a virtual clock that advances {@value #STEP_NS} ns per pass: the same
- *       calls give the same bytes, timestamps included. A NIC that was stepped may be started, not the other way round.
+ *   <li>{@link #step}: one pass on the caller's thread, on a virtual clock that advances {@value #STEP_NS} ns per
+ *       pass: the same calls give the same bytes, timestamps included. A NIC that was stepped may be started, not the
+ *       other way round.
  * </ul>
  *
- * <p><b>Threads:</b> control commands may come from any thread; they travel through a queue, and the caller waits for the answer
- * (in step mode the waiting caller runs the passes itself). The data path is {@link QueuePair} and {@link CompletionQueue}, each
- * with the roles it names. What was posted and rung before {@link #start} is executed after it.
+ * <p><b>Threads:</b> control commands may come from any thread; they travel through a queue, and the caller waits for
+ * the answer (in step mode the waiting caller runs the passes itself). The data path is {@link QueuePair} and {@link
+ * CompletionQueue}, each with the roles it names. What was posted and rung before {@link #start} is executed after
+ * it.
  *
- * <p><b>Copy limit:</b> of each message the device copies only the first {@code copyLimitBytes} bytes, so that a workload of
- * terabytes can run in seconds. Ranges are checked, and lengths reported, in full.
+ * <p><b>Copy limit:</b> of each message the device copies only the first {@code copyLimitBytes} bytes, so that a
+ * workload of terabytes can run in seconds. Ranges are checked, and lengths reported, in full.
  *
  * <pre>{@code
  * try (SimNic nic = SimNic.builder().create()) {
@@ -81,7 +83,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Starts to describe a NIC: 4096 queue pairs, no copy limit, the system's clock, healthy, ten seconds for a command.
+     * Starts to describe a NIC: 4096 queue pairs, no copy limit, the system's clock, healthy, ten seconds for a
+     * command.
      *
      * @return a builder
      */
@@ -110,8 +113,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Runs one pass of the device on the calling thread, on virtual time. One thread at a time; whoever is next sees all the last
-     * one did.
+     * Runs one pass of the device on the calling thread, on virtual time. One thread at a time; whoever is next sees
+     * all the last one did.
      *
      * @return work done: commands, entries sent, completions; 0 if there was nothing to do
      * @throws IllegalStateException if the NIC is started, closed or being stepped by another thread; no pass is run
@@ -130,17 +133,15 @@ public final class SimNic implements AutoCloseable {
             device.recordFailure(broken);
             throw broken;
         } finally {
-            // Edge NIC-MODE, leaving end: all this pass did, then "free". Partner: changeMode. Weaker: the next thread
-            // runs a
-            // pass on old device state.
+            // Edge NIC-MODE, leaving end: all this pass did, then "free". Partner: changeMode. Weaker: the next
+            // thread runs a pass on old device state.
             mode.set(IDLE);
         }
     }
 
     private void changeMode(int to, String what) {
         // Edge NIC-MODE, entering end: only one thread gets from IDLE to a mode that runs passes. Partner:
-        // stepAndLeave, the end
-        // of the device's thread. Weaker (test, then set): two threads run the device.
+        // stepAndLeave, the end of the device's thread. Weaker (test, then set): two threads run the device.
         int was = mode.compareAndExchange(IDLE, to);
         if (was != IDLE) {
             throw new IllegalStateException("cannot " + what + ": the NIC is "
@@ -165,8 +166,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions written stay
-     * pollable. Any thread. Closing again does nothing.
+     * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions
+     * written stay pollable. Any thread. Closing again does nothing.
      */
     @Override
     public void close() {
@@ -188,10 +189,11 @@ public final class SimNic implements AutoCloseable {
     // ---- Quiescence and counters
 
     /**
-     * Whether the device has dealt with every doorbell rung before this call: each entry executed or flushed, its completions
-     * written. If so, a poll that follows sees them. Any thread; a doorbell counts as rung before if this thread rang it, or knows of
-     * it. Posted receives are dealt with when they are there; those of a queue pair in ERR, when they are flushed. Never true
-     * while a queue pair waits for something: its peer's receive, room in a completion queue, or, in SQD, a change of state.
+     * Whether the device has dealt with every doorbell rung before this call: each entry executed or flushed, its
+     * completions written. If so, a poll that follows sees them. Any thread; a doorbell counts as rung before if this
+     * thread rang it, or knows of it. Posted receives are dealt with when they are there; those of a queue pair in
+     * ERR, when they are flushed. Never true while a queue pair waits for something: its peer's receive, room in a
+     * completion queue, or, in SQD, a change of state.
      *
      * @return true if there is nothing left to do
      */
@@ -205,9 +207,8 @@ public final class SimNic implements AutoCloseable {
         for (HostQp host : queuePairs) {
             long rung = device.uarPage.getLongOpaque(host.register);
             // Edge QUIESCE, host end: "dealt with", then states and completions. Partner: Device.settle. Weaker: idle
-            // is
-            // reported, and a poll that follows misses a completion. Opaque will do for the doorbells: this thread's
-            // own.
+            // is reported, and a poll that follows misses a completion. Opaque will do for the doorbells: this
+            // thread's own.
             if (device.settledPage.getLongAcquire(host.register) != rung) {
                 return false;
             }
@@ -325,8 +326,9 @@ public final class SimNic implements AutoCloseable {
     /**
      * Gives the device a completion queue to write. From now on nobody else may use its writer.
      *
-     * <p>All overrun policies work. Under BACKPRESSURE a full queue stalls the queue pairs whose completions it refuses, no others,
-     * and nothing is lost. Under ERROR an overrun kills the queue, and with it, as in verbs, every queue pair that uses it.
+     * <p>All overrun policies work. Under BACKPRESSURE a full queue stalls the queue pairs whose completions it
+     * refuses, no others, and nothing is lost. Under ERROR an overrun kills the queue, and with it, as in verbs,
+     * every queue pair that uses it.
      *
      * @param queue the host end
      * @throws CommandException if it is attached already
@@ -356,7 +358,8 @@ public final class SimNic implements AutoCloseable {
      * @param receiveDepth entries of the receive queue; the same rule
      * @return the host side
      * @throws IllegalArgumentException if a depth breaks its rule; nothing is made
-     * @throws CommandException         if domain or queues are unknown, or there are too many queue pairs; nothing is made
+     * @throws CommandException         if domain or queues are unknown, or there are too many queue pairs; nothing is
+     *                                  made
      */
     public QueuePair createQueuePair(
             ProtectionDomain domain,
@@ -375,8 +378,9 @@ public final class SimNic implements AutoCloseable {
     /**
      * Changes a queue pair's state. The thread that posts must be this one, or pause.
      *
-     * <p>A change to RESET forgets all that was posted, and clears both doorbell records and the doorbell register. Completions
-     * written before stay in their queue: poll them out before posting again, their counters mean nothing any more.
+     * <p>A change to RESET forgets all that was posted, and clears both doorbell records and the doorbell register.
+     * Completions written before stay in their queue: poll them out before posting again, their counters mean nothing
+     * any more.
      *
      * @param queuePair  the queue pair
      * @param to         the new state; legal changes in {@link QpState}
@@ -392,7 +396,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Connects two queue pairs in state RESET, through all states to RTS: all rights, retries without end for a missing receive.
+     * Connects two queue pairs in state RESET, through all states to RTS: all rights, retries without end for a
+     * missing receive.
      *
      * @param a one
      * @param b the other; may be the same one, connected to itself
@@ -451,8 +456,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Destroys a queue pair, in whatever state; nothing is flushed. Completions written before stay in their queue. It cannot be
-     * posted to any more, and its number is not used again soon.
+     * Destroys a queue pair, in whatever state; nothing is flushed. Completions written before stay in their queue.
+     * It cannot be posted to any more, and its number is not used again soon.
      *
      * @param queuePair the queue pair
      * @throws CommandException if it is not one of this NIC, or was destroyed

@@ -13,8 +13,8 @@
  *      modify, destroy, start    ─────►   thing that crosses beside memory    ─────►  Device: between turns
  * </pre>
  *
- * <p>Reading order: {@link io.cqring.simnic.SimNic} (what a caller can do), then inside {@code Device} (one pass), {@code Requester}
- * and {@code Responder} (one message, from entry to completions), {@code DeviceQp} (what is remembered). The layouts are in
- * {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
+ * <p>Reading order: {@link io.cqring.simnic.SimNic} (what a caller can do), then inside {@code Device} (one pass),
+ * {@code Requester} and {@code Responder} (one message, from entry to completions), {@code DeviceQp} (what is
+ * remembered). The layouts are in {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
  */
 package io.cqring.simnic;

@@ -18,8 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Edge DATA with the real device thread: a host that has polled a completion sees the payload it reports. Payloads are a pure
- * function of the message's number, and each slot's content differs from lap to lap, so a byte of the last lap is noticed.
+ * Edge DATA with the real device thread: a host that has polled a completion sees the payload it reports. Payloads
+ * are a pure function of the message's number, and each slot's content differs from lap to lap, so a byte of the last
+ * lap is noticed.
  */
 class DataEdgeTest {
     private static final int MESSAGES = 2_000_000;

@@ -63,7 +63,10 @@ class DoorbellTest {
         }
     }
 
-    /** The host's memory is not to be trusted: a send doorbell that counts too much, or back, is an error and nothing else. */
+    /**
+     * The host's memory is not to be trusted: a send doorbell that counts too much, or back, is an error and nothing
+     * else.
+     */
     @ParameterizedTest
     @CsvSource({"12", "0", "-1", "9223372036854775807", "-9223372036854775808", "4294967300", "1"})
     void anImpossibleSendDoorbellPutsTheQueuePairIntoError(long record) {
@@ -177,8 +180,9 @@ class DoorbellTest {
     }
 
     /**
-     * Edge DOORBELL with the real device thread: every field of an entry is a function of its number, the queue is short, so the
-     * device is always close behind the host, and a word of the last lap would show in a completion, or as an error.
+     * Edge DOORBELL with the real device thread: every field of an entry is a function of its number, the queue is
+     * short, so the device is always close behind the host, and a word of the last lap would show in a completion, or
+     * as an error.
      */
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)

@@ -303,7 +303,10 @@ class LifeTest {
         }
     }
 
-    /** The transition table again, now through the device: each legal change is made, each other refused without effect. */
+    /**
+     * The transition table again, now through the device: each legal change is made, each other refused without
+     * effect.
+     */
     @ParameterizedTest
     @EnumSource(QpState.class)
     void theDeviceMakesLegalChangesAndRefusesTheOthers(QpState to) {

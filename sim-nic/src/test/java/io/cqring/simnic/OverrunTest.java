@@ -11,6 +11,7 @@ import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpState;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.testing.FieldBug;
@@ -100,6 +101,59 @@ class OverrunTest {
             assertEquals(range(20), ids(rig.drainA()));
             assertEquals(0, rig.nic.counter(DeviceCounter.RNR_NAKS));
         }
+    }
+
+    /**
+     * Nothing is rung at b, and all that a rang is executed: still the device is not idle, b's completion is to come.
+     */
+    @Test
+    void aHeldCompletionIsNotIdleness() {
+        try (TestRig rig = heldAtB()) {
+            assertEquals(3, rig.drainA().size());
+            assertFalse(rig.nic.isIdle());
+            assertEquals(2, rig.drainB().size());
+            assertFalse(rig.nic.isIdle());
+            rig.quiesce();
+            assertEquals(List.of(2L), ids(rig.drainB()));
+        }
+    }
+
+    @Test
+    @FieldBug(4)
+    void aResetForgetsAHeldCompletion() {
+        try (TestRig rig = heldAtB()) {
+            rig.nic.modify(rig.a, QpState.RESET, new QpAttributes());
+            rig.nic.modify(rig.b, QpState.RESET, new QpAttributes());
+            assertEquals(2, rig.drainB().size());
+            rig.drainA();
+            rig.nic.connect(rig.a, rig.b);
+            assertTrue(rig.b.postRecv(70, 0, 0, 0));
+            rig.b.ringReceiveDoorbell();
+            assertTrue(rig.a.postSend(71, 0, 0, 0, SIGNALED));
+            rig.a.ringSendDoorbell();
+            rig.quiesce();
+            assertEquals(List.of(rig.received(rig.b, "RECV", 70, 0, 0, rig.a)), rig.drainB());
+            assertEquals(List.of(rig.sent(rig.a, "RC_SEND", 71, 0, 0)), rig.drainA());
+        }
+    }
+
+    /**
+     * Three sends into a completion queue of two: the third is executed and acknowledged, its receive completion
+     * held.
+     */
+    private static TestRig heldAtB() {
+        TestRig rig = TestRig.builder()
+                .policy(OverrunPolicy.BACKPRESSURE)
+                .cqDepths(256, 2)
+                .create();
+        for (int i = 0; i < 3; i++) {
+            assertTrue(rig.b.postRecv(i, 0, 0, 0));
+            assertTrue(rig.a.postSend(i, 0, 0, 0, SIGNALED));
+        }
+        rig.b.ringReceiveDoorbell();
+        rig.a.ringSendDoorbell();
+        rig.steps(20);
+        return rig;
     }
 
     @ParameterizedTest
@@ -193,7 +247,10 @@ class OverrunTest {
         WHOLE_SLOT
     }
 
-    /** The device derives owner bits from its own sequence: whatever the host leaves in consumed slots, ten laps are right. */
+    /**
+     * The device derives owner bits from its own sequence: whatever the host leaves in consumed slots, ten laps are
+     * right.
+     */
     @ParameterizedTest
     @EnumSource(Scribble.class)
     @FieldBug(16)
@@ -231,9 +288,8 @@ class OverrunTest {
                 final long from = next;
                 assertEquals(count, polled);
                 assertEquals(LongStream.range(from, from + count).boxed().toList(), ids);
-                // These slots are the device's again. (The host, which polls no further than what it knows to be there,
-                // cannot
-                // mislead itself.)
+                // These slots are the device's again. (The host, which polls no further than what it knows to be
+                // there, cannot mislead itself.)
                 for (int i = 0; i < count; i++) {
                     int slot = firstSlot + (int) ((next + i) % capacity) * stride;
                     long word0 = memory.getLong(slot);

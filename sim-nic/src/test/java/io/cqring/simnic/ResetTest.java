@@ -21,8 +21,8 @@ class ResetTest {
     private static final int DEPTH = 8;
 
     /**
-     * Stops a connection at a random point (entries posted and not rung, rung and not executed, completed and not polled), resets
-     * it, and wants exactly the completions of the next life.
+     * Stops a connection at a random point (entries posted and not rung, rung and not executed, completed and not
+     * polled), resets it, and wants exactly the completions of the next life.
      */
     @Test
     @FieldBug(4)

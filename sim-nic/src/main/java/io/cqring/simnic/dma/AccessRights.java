@@ -1,6 +1,9 @@
 package io.cqring.simnic.dma;
 
-/** What may be done to a memory region, or through a queue pair: bits with the numbers of {@code enum ibv_access_flags}. */
+/**
+ * What may be done to a memory region, or through a queue pair: bits with the numbers of {@code enum
+ * ibv_access_flags}.
+ */
 public final class AccessRights {
     /** Nothing but being read by its own side: a source of sends and writes. */
     public static final int LOCAL_READ = 0;
@@ -24,7 +27,8 @@ public final class AccessRights {
      *
      * @param rights bits of this class, added up
      * @return the rights
-     * @throws IllegalArgumentException if there are other bits, or REMOTE_WRITE without LOCAL_WRITE (the rule of ibv_reg_mr)
+     * @throws IllegalArgumentException if there are other bits, or REMOTE_WRITE without LOCAL_WRITE (the rule of
+     *                                  ibv_reg_mr)
      */
     public static int require(int rights) {
         if ((rights & ~ALL) != 0) {

@@ -11,11 +11,12 @@ import io.cqring.memory.QueueMemory;
  *             page 0     page 1     page 2          page p lies at p x roundUp(residentBytes, 64) in the memory
  * </pre>
  *
- * <p>A sparse region stands for a huge buffer of which only the head of each page is real. The device checks the full range of
- * every message all the same; only the bytes differ: those that are not resident are neither stored nor loaded.
+ * <p>A sparse region stands for a huge buffer of which only the head of each page is real. The device checks the full
+ * range of every message all the same; only the bytes differ: those that are not resident are neither stored nor
+ * loaded.
  *
- * <p>The keys are proof of the right to use the region, the {@code lkey} in one's own work requests, the {@code rkey} in the
- * peer's. They differ, and a later region never gets the same ones soon: a stale or swapped key is refused.
+ * <p>The keys are proof of the right to use the region, the {@code lkey} in one's own work requests, the {@code rkey}
+ * in the peer's. They differ, and a later region never gets the same ones soon: a stale or swapped key is refused.
  */
 public final class MemoryRegion {
     /** Page shift of a plain region: one page, larger than any region. */

@@ -6,8 +6,8 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 
 /**
- * The device's table of memory regions: finds a region by its key, checks the access and moves the bytes. For the device thread
- * only.
+ * The device's table of memory regions: finds a region by its key, checks the access and moves the bytes. For the
+ * device thread only.
  *
  * <pre>
  *   key   31        8  7   6         0
@@ -160,7 +160,8 @@ public final class RegionTable {
      * @param address first virtual address
      * @param length  bytes, 1 or more
      * @param right   the right needed, one bit of {@link AccessRights}; 0 to read
-     * @return the region; null if the key is unknown or an rkey, the domain another, the range not within, the right missing
+     * @return the region; null if the key is unknown or an rkey, the domain another, the range not within, the right
+     *     missing
      */
     public MemoryRegion findLocal(int lkey, ProtectionDomain domain, long address, long length, int right) {
         MemoryRegion region = find(lkey);
@@ -177,7 +178,8 @@ public final class RegionTable {
      * @param address first virtual address
      * @param length  bytes, 1 or more
      * @param right   the right needed, one bit of {@link AccessRights}
-     * @return the region; null if the key is unknown or an lkey, the domain another, the range not within, the right missing
+     * @return the region; null if the key is unknown or an lkey, the domain another, the range not within, the right
+     *     missing
      */
     public MemoryRegion findRemote(int rkey, ProtectionDomain domain, long address, long length, int right) {
         MemoryRegion region = find(rkey);
@@ -196,8 +198,8 @@ public final class RegionTable {
     }
 
     /**
-     * Moves the bytes of a message whose ranges have been checked. A byte is copied if it is resident at both ends; any other
-     * byte of the target keeps its value.
+     * Moves the bytes of a message whose ranges have been checked. A byte is copied if it is resident at both ends;
+     * any other byte of the target keeps its value.
      *
      * @param into        region of the target
      * @param intoAddress first byte there

@@ -4,11 +4,11 @@ import io.cqring.cq.CompletionWriter;
 import io.cqring.memory.QueueMemory;
 
 /**
- * The one place where the device's completions and payload copies can be tampered with. The base class does what a healthy
- * device does; a test overrides a method to lose, double, reorder or corrupt what passes through.
+ * The one place where the device's completions and payload copies can be tampered with. The base class does what a
+ * healthy device does; a test overrides a method to lose, double, reorder or corrupt what passes through.
  *
- * <p><b>Role:</b> the device calls every method on its own thread, and never two at once. <b>Cost:</b> while no subclass is
- * loaded the JIT inlines these methods, so a healthy device pays nothing for the possibility.
+ * <p><b>Role:</b> the device calls every method on its own thread, and never two at once. <b>Cost:</b> while no
+ * subclass is loaded the JIT inlines these methods, so a healthy device pays nothing for the possibility.
  */
 public class DeviceFaults {
     /** A healthy device. */

@@ -5,8 +5,8 @@ import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
 
 /**
- * The memory that the two sides of a queue pair share, and where things lie in it. Words that different sides write are 128 bytes
- * apart.
+ * The memory that the two sides of a queue pair share, and where things lie in it. Words that different sides write
+ * are 128 bytes apart.
  *
  * <pre>
  *   byte 0     send doorbell: entries ever posted to the send queue            written by the host

@@ -10,16 +10,16 @@ import io.cqring.ring.RingGeometry;
  * {@code SimNic.createQueuePair}.
  *
  * <p><b>Role:</b> one thread at a time posts, rings and retires; {@link #state} and {@link #number} are for any thread.
- * <b>Progress:</b> wait-free. <b>Allocation:</b> none. <b>Visibility:</b> what this thread wrote before it rang, payload
- * above all, is what the device moves. Posted entries that have not been rung do not exist for the device.
+ * <b>Progress:</b> wait-free. <b>Allocation:</b> none. <b>Visibility:</b> what this thread wrote before it rang,
+ * payload above all, is what the device moves. Posted entries that have not been rung do not exist for the device.
  *
  * <pre>
  *   post..., post..., ringSendDoorbell()  ─►  device  ─►  completion  ─►  retire(completion): its slots are free again
  * </pre>
  *
- * <p><b>Slots.</b> A posted entry keeps its slot until it is retired. Sends complete in order, so the completion of one retires
- * all before it as well: those not signaled give no completion of their own, and a queue of nothing but unsignaled entries
- * fills up for good. Receives give one completion each.
+ * <p><b>Slots.</b> A posted entry keeps its slot until it is retired. Sends complete in order, so the completion of
+ * one retires all before it as well: those not signaled give no completion of their own, and a queue of nothing but
+ * unsignaled entries fills up for good. Receives give one completion each.
  *
  * <p>A message has 0 to 2^31 bytes. With 0 bytes, addresses and keys are not looked at.
  */
@@ -276,19 +276,22 @@ public final class QueuePair {
         return new IllegalStateException(what + " in state " + state() + ": QP 0x" + Integer.toHexString(number));
     }
 
-    /** Shows the device all sends, writes and reads posted so far. Once per batch is enough; more often does no harm. */
+    /**
+     * Shows the device all sends, writes and reads posted so far. Once per batch is enough; more often does no harm.
+     */
     public void ringSendDoorbell() {
         // Edge DOORBELL, host end: payload and entries, then the record that counts them. Partner:
         // DeviceQp.readSendDoorbell.
         // Weaker: the device executes an entry of which it sees old words. Shown by DoorbellTest.
         memory.putLongRelease(QpMemory.SEND_DOORBELL, sendsPosted);
         // Edge DOORBELL again: the record, then the register that says "look at it". Partner: Device.scanDoorbells.
-        // Weaker:
-        // the device looks too early, finds the old record and never looks again.
+        // Weaker: the device looks too early, finds the old record and never looks again.
         uarPage.putLongRelease(uarRegister, sendsPosted);
     }
 
-    /** Shows the device all receives posted so far. The device looks when a message needs one, so no register is rung. */
+    /**
+     * Shows the device all receives posted so far. The device looks when a message needs one, so no register is rung.
+     */
     public void ringReceiveDoorbell() {
         // Edge DOORBELL, host end, as above. Partner: DeviceQp.readReceiveDoorbell.
         memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, receivesPosted);
@@ -377,17 +380,16 @@ public final class QueuePair {
     }
 
     /**
-     * Forgets all that was posted, doorbells included. For {@code SimNic}, once the device has put the queue pair into RESET; at
-     * any other time the device finds doorbells that went backwards and puts it into ERR.
+     * Forgets all that was posted, doorbells included. For {@code SimNic}, once the device has put the queue pair
+     * into RESET; at any other time the device finds doorbells that went backwards and puts it into ERR.
      */
     public void clear() {
         sendsPosted = 0;
         sendsRetired = 0;
         receivesPosted = 0;
         receivesRetired = 0;
-        // Edge DOORBELL, host end: records first, then the register, as when ringing. The device does not look at them
-        // in
-        // RESET; it starts from 0 when the queue pair leaves it.
+        // Edge DOORBELL, host end: records first, then the register, as when ringing. The device does not look at
+        // them in RESET; it starts from 0 when the queue pair leaves it.
         memory.putLongRelease(QpMemory.SEND_DOORBELL, 0);
         memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, 0);
         uarPage.putLongRelease(uarRegister, 0);

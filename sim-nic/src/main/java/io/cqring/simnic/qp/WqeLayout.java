@@ -22,9 +22,10 @@ package io.cqring.simnic.qp;
  *  +------------------------------------------------------------------------------------+
  * </pre>
  *
- * <p>The host stores all eight words of every entry, so nothing of the last lap shows through. The counter is the low half of
- * the entry's sequence: the device compares it with its own and so never executes an entry of another lap. There is no owner
- * bit: the doorbell record says which entries are posted. Words are little endian. The layout is ours.
+ * <p>The host stores all eight words of every entry, so nothing of the last lap shows through. The counter is the low
+ * half of the entry's sequence: the device compares it with its own and so never executes an entry of another lap.
+ * There is no owner bit: the doorbell record says which entries are posted. Words are little endian. The layout is
+ * ours.
  */
 public final class WqeLayout {
     /** Bytes from entry to entry. */

@@ -1,8 +1,8 @@
 package io.cqring.simnic.qp;
 
 /**
- * Operation codes of a work-queue entry. Plain ints, not an enum: they are read from and written to memory on the hot path. 0
- * is none: zeroed memory is no request.
+ * Operation codes of a work-queue entry. Plain ints, not an enum: they are read from and written to memory on the hot
+ * path. 0 is none: zeroed memory is no request.
  */
 public final class WqeOpcode {
     /** Sends bytes into a receive of the peer. */

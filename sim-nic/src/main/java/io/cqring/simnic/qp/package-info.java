@@ -10,8 +10,8 @@
  *     .state               ◄────   state                                   ◄────   QpState
  * </pre>
  *
- * <p>Reading order: {@link io.cqring.simnic.qp.WqeLayout} (the entry, bit by bit), {@link io.cqring.simnic.qp.QpMemory},
- * {@link io.cqring.simnic.qp.QueuePair}; then {@link io.cqring.simnic.qp.QpState} and
+ * <p>Reading order: {@link io.cqring.simnic.qp.WqeLayout} (the entry, bit by bit), {@link
+ * io.cqring.simnic.qp.QpMemory}, {@link io.cqring.simnic.qp.QueuePair}; then {@link io.cqring.simnic.qp.QpState} and
  * {@link io.cqring.simnic.qp.QpAttributes} for how a connection comes about.
  */
 package io.cqring.simnic.qp;

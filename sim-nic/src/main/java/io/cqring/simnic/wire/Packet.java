@@ -46,7 +46,9 @@ public final class Packet {
     /** Writes and reads: key for it. */
     public int rkey;
 
-    /** Requests with bytes: the requester's region, the source of sends and writes and the target of reads; else null. */
+    /**
+     * Requests with bytes: the requester's region, the source of sends and writes and the target of reads; else null.
+     */
     public MemoryRegion local;
 
     /** Requests with bytes: first byte there. */

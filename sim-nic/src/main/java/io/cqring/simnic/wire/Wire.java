@@ -1,8 +1,8 @@
 package io.cqring.simnic.wire;
 
 /**
- * One direction of the wire: packets arrive in the order they were sent, none is lost. Nothing is allocated after creation.
- * For the device thread only.
+ * One direction of the wire: packets arrive in the order they were sent, none is lost. Nothing is allocated after
+ * creation. For the device thread only.
  */
 public final class Wire {
     private final Packet[] packets;

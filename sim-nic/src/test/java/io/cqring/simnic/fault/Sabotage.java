@@ -7,8 +7,8 @@ import io.cqring.memory.QueueMemory;
 import java.util.SplittableRandom;
 
 /**
- * A device that misbehaves once: on its n-th completion, or on its n-th copy of payload, both counted from 0. All else is as a
- * healthy device does it.
+ * A device that misbehaves once: on its n-th completion, or on its n-th copy of payload, both counted from 0. All
+ * else is as a healthy device does it.
  */
 public final class Sabotage extends DeviceFaults {
     /** What it does. */
@@ -17,7 +17,10 @@ public final class Sabotage extends DeviceFaults {
         DROP,
         /** The completion is written twice. */
         DUPLICATE,
-        /** The completion changes places with the next one of the same queue pair and direction; lost if there is none. */
+        /**
+         * The completion changes places with the next one of the same queue pair and direction; lost if there is
+         * none.
+         */
         SWAP,
         /** One bit of the work-request id is flipped. */
         CORRUPT_ID,

@@ -9,7 +9,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class QpStateTest {
-    /** Linux, drivers/infiniband/core/verbs.c, qp_state_table, written down by hand. Row: from; column: to; x: legal. */
+    /**
+     * Linux, drivers/infiniband/core/verbs.c, qp_state_table, written down by hand. Row: from; column: to; x: legal.
+     */
     private static final String TABLE = """
                     RESET INIT RTR RTS SQD SQE ERR
             RESET     x    x    .   .   .   .   .
