@@ -297,9 +297,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     private static long header(QueueMemory memory, int slot) {
         // Edge CQ-OWN, host end: the owner bit, then the slot's other words. Partner: CompletionWriter.publish. The
-        // kernel's
-        // dma_rmb(). Weaker (plain): the fields may be loaded before the owner bit, and show the last lap. Shown by
-        // CqOwnStress.
+        // kernel's dma_rmb(). Weaker (plain): the fields may be loaded before the owner bit, and show the last lap.
+        // Shown by CqOwnStress.
         return memory.getLongAcquire(slot + CqeLayout.HEADER_OFFSET);
     }
 
@@ -311,11 +310,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     private boolean dead() {
-        // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first owner
-        // bit, so
-        // an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left unpolled when
-        // the
-        // exception is thrown. Shown by StateStress.
+        // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first
+        // owner bit, so an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left
+        // unpolled when the exception is thrown. Shown by StateStress.
         return memory.getLongAcquire(CqRegion.DEAD) != 0;
     }
 
@@ -340,10 +337,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public int size() {
         // Edge CQ-COUNT, observing end. Partner: CompletionWriter.publishSequence. First the consumed count, then the
-        // published
-        // one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never have been
-        // true, and
-        // "not empty" would not promise the poller a completion. Shown by CqCountStress.
+        // published one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never
+        // have been true, and "not empty" would not promise the poller a completion. Shown by CqCountStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
         return (int) Math.max(0, Math.min(published - consumed, capacity));

@@ -199,9 +199,8 @@ public final class CompletionWriter extends QueueEnd {
     /** Parks the header in its slot with the owner bit of an invalid entry. */
     private void hold(int slot, long header, long next) {
         long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
-        // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the same
-        // time and
-        // must see it whole.
+        // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
+        // same time and must see it whole.
         memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
         held++;
     }
@@ -250,11 +249,9 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     private void publish(int slot, long header, long sequence) {
-        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the owner
-        // bit.
-        // Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner bit and
-        // reads the
-        // last lap's fields. Shown by CqOwnStress.
+        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
+        // owner bit. Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner
+        // bit and reads the last lap's fields. Shown by CqOwnStress.
         memory.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
                 (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
@@ -262,18 +259,16 @@ public final class CompletionWriter extends QueueEnd {
 
     private void publishSequence(long sequence) {
         // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an
-        // observer
-        // counts an entry that the poller cannot see yet, so "not empty" would not promise a successful poll. Shown by
-        // CqCountStress.
+        // observer counts an entry that the poller cannot see yet, so "not empty" would not promise a successful
+        // poll. Shown by CqCountStress.
         memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
     }
 
     /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
     private boolean obtainCredit() {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's
-        // words
-        // in an entry it has already accepted. Shown by CqCreditStress.
+        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
+        // lap's words in an entry it has already accepted. Shown by CqCreditStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long freed = consumed - (creditLimit - capacity);
         if (freed < 0 || consumed - sequence > 0) {

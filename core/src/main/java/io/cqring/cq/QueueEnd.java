@@ -86,8 +86,7 @@ abstract class QueueEnd extends QueueEndRightPad {
             takeRole();
         }
         // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
-        // nothing
-        // else hangs on the order, and opaque is enough.
+        // nothing else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
             letGo();
             throw new IllegalStateException("completion queue is closed");
@@ -97,10 +96,8 @@ abstract class QueueEnd extends QueueEndRightPad {
     private void takeRole() {
         Thread self = Thread.currentThread();
         // Edge ROLE, taking end: CAS with full ordering. Partner: releaseRole of the last player, or the end of its
-        // thread
-        // (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and both use
-        // one
-        // sequence. Shown by RoleStress.
+        // thread (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and
+        // both use one sequence. Shown by RoleStress.
         Thread holder = role.get();
         while (holder != self) {
             if (holder != null && holder.isAlive()) {
@@ -134,8 +131,7 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     final void markClosed() {
         // Edge STATE, writing end. Partner: enter. Release, so that what the closing thread did before close is not
-        // delayed
-        // past it; nothing else depends on it.
+        // delayed past it; nothing else depends on it.
         memory.putLongRelease(CqRegion.CLOSED, 1);
     }
 }

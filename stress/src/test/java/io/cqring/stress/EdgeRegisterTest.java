@@ -35,8 +35,7 @@ class EdgeRegisterTest {
                 }
 
                 long hear(int offset) {
-                    // Edge DOOR, hearing end. A comment of
-                    // several lines counts once.
+                    // Edge DOOR, hearing end. A comment of several lines counts once.
                     return memory.getLongAcquire(offset);
                 }
             }
