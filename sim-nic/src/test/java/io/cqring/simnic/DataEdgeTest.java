@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Timeout;
  * lap is noticed.
  */
 class DataEdgeTest {
-    private static final int MESSAGES = 2_000_000;
-    private static final int WINDOW = 256;
+    private static final int MESSAGES = 1_000_000;
+    private static final int WINDOW = 1024;
     private static final int PAYLOAD_BYTES = 32;
     private static final long SOURCE = 0x1000_0000_0000L;
     private static final long TARGET = 0x2000_0000_0000L;
