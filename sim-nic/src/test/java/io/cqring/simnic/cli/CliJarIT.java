@@ -93,7 +93,7 @@ class CliJarIT {
     @Test
     void wrongWorkloadsAreOneLineAndExitCode2() throws Exception {
         Path missing = folder.resolve("missing.csv");
-        assertRefused("workload file not found: " + missing, "run", "--workload", missing.toString());
+        assertRefused(missing + ": cannot be read: no such file", "run", "--workload", missing.toString());
         Path wrong = folder.resolve("wrong.csv");
         Files.writeString(wrong, "comm_type,msg_size\nCommType.all_reduce,8\nCommType.all_scatter,8\n");
         Outcome outcome = cqring("run", "--workload", wrong.toString(), "--limit", "1", "--json");
