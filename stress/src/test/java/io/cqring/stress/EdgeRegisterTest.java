@@ -35,7 +35,7 @@ class EdgeRegisterTest {
                 }
 
                 long hear(int offset) {
-                    // Edge DOOR, hearing end. A comment of several lines counts once.
+                    // Edge DOOR, hearing end. Partner: ring.
                     return memory.getLongAcquire(offset);
                 }
             }
@@ -70,7 +70,7 @@ class EdgeRegisterTest {
                 REGISTER,
                 SOURCE.replace("\n}\n", "\n\n    void more() {\n        memory.putLongRelease(8, 1);\n    }\n}\n"),
                 STRESS_TESTS,
-                "x/Bell.java:14: no comment names the edge of memory.putLongRelease(8, 1);");
+                "x/Bell.java:13: no comment names the edge of memory.putLongRelease(8, 1);");
     }
 
     @Test
