@@ -330,8 +330,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Completions published and not yet returned to the device. Any thread. Exact on the polling thread, 0 is exact on every
-     * thread; elsewhere the number may be too high by what was polled and published during the call.
+     * Completions published and not yet returned to the device. Any thread. On the polling thread, that many can be polled
+     * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
+     * may also be too high, by what was polled and published during the call.
      *
      * @return entries, 0 to capacity
      */
@@ -354,7 +355,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Whether no completion is ready. If the polling thread gets false, its next poll returns at least one.
+     * Whether the count of ready completions is 0. If the polling thread gets false, its next poll returns at least one. After
+     * true, a poll may still find what has just been published: to know, poll or {@link #peek}.
      *
      * @return size() == 0
      */

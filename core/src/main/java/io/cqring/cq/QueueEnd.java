@@ -130,8 +130,9 @@ abstract class QueueEnd extends QueueEndRightPad {
     }
 
     final void markClosed() {
-        // Edge STATE, writing end. Partner: enter. Release, so that what the closing thread did before close is not
-        // delayed past it; nothing else depends on it.
-        memory.putLongRelease(CqRegion.CLOSED, 1);
+        // Edge STATE, writing end. Partner: enter. Opaque: the flag carries nothing but itself. A call that comes after
+        // close
+        // finds it set, because a word does not go back; memory outlives both ends, so a call under way does no harm.
+        memory.putLongOpaque(CqRegion.CLOSED, 1);
     }
 }
