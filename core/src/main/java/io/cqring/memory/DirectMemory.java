@@ -18,6 +18,7 @@ import org.agrona.UnsafeApi;
  * object keeps {@code buffer}, and a reachability fence after each access keeps this object (JLS 12.6.1). It costs no
  * instruction.
  */
+@SuppressWarnings("ReachabilityFenceUsage") // asks for try and finally; these accesses cannot throw
 final class DirectMemory extends QueueMemory {
     static final AccessRoute ROUTE =
             AccessRoute.choose(System.getProperty(AccessRoute.PROPERTY, "auto"), unsafeWorks());
