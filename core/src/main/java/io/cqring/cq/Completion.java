@@ -16,15 +16,15 @@ public final class Completion extends SlotView {
         super(memory, strideBytes);
     }
 
-    Completion attach(int slotOffset, long header) {
+    Completion attach(long slotOffset, long header) {
         this.slotOffset = slotOffset;
         this.header = header;
         return this;
     }
 
     /** The slot's offset, or an error: the only way to the entry. */
-    private int slot() {
-        int offset = slotOffset;
+    private long slot() {
+        long offset = slotOffset;
         if (offset == DETACHED) {
             throw new IllegalStateException(
                     "completion view is not attached: it is valid only until its handler returns,"
@@ -184,7 +184,7 @@ public final class Completion extends SlotView {
      * @throws UnsupportedOperationException if the queue has 32-byte entries, which have no room for it
      */
     public long timestamp() {
-        int slot = slot();
+        long slot = slot();
         if (strideBytes == CqeLayout.SHORT_BYTES) {
             throw noTimestamp();
         }
@@ -203,16 +203,16 @@ public final class Completion extends SlotView {
      * @throws IndexOutOfBoundsException if the entry has no such word
      */
     public long payload(int index) {
-        return memory.getLong(slot() + payloadOffset(index, strideBytes));
+        long slot = slot();
+        if (index < 0 || index >= payloadWords) {
+            throw noPayloadWord(index, strideBytes);
+        }
+        return memory.getLong(slot + CqeLayout.PAYLOAD_OFFSET + index * (long) Long.BYTES);
     }
 
-    static int payloadOffset(int index, int strideBytes) {
-        if (index < 0 || index >= CqeLayout.payloadBytes(strideBytes) >>> 3) {
-            throw new IndexOutOfBoundsException(
-                    "payload word must be 0 to less than " + CqeLayout.payloadBytes(strideBytes) / Long.BYTES + " in a "
-                            + strideBytes + "-byte entry: " + index);
-        }
-        return CqeLayout.PAYLOAD_OFFSET + (index << 3);
+    static IndexOutOfBoundsException noPayloadWord(int index, int strideBytes) {
+        return new IndexOutOfBoundsException("payload word must be 0 to less than "
+                + CqeLayout.payloadBytes(strideBytes) / Long.BYTES + " in a " + strideBytes + "-byte entry: " + index);
     }
 
     void copyTo(WorkCompletion into) {

@@ -12,7 +12,7 @@ public final class CompletionEntry extends SlotView {
         super(memory, strideBytes);
     }
 
-    CompletionEntry attach(int slotOffset) {
+    CompletionEntry attach(long slotOffset) {
         this.slotOffset = slotOffset;
         this.header = 0;
         this.wordsSet = 0;
@@ -25,9 +25,12 @@ public final class CompletionEntry extends SlotView {
 
     /** Clears the words that were not set, so that nothing of the last lap shows through, and lets the slot go. */
     long complete() {
-        final int slot = slotOffset;
+        final long slot = slotOffset;
         final int set = wordsSet;
         slotOffset = DETACHED;
+        if (set == (1 << (strideBytes / Long.BYTES)) - 2) { // every word but the header
+            return header;
+        }
         for (int offset = Long.BYTES; offset != strideBytes; offset += Long.BYTES) {
             if ((set >>> (offset >>> 3) & 1) == 0) {
                 memory.putLong(slot + offset, 0);
@@ -37,7 +40,7 @@ public final class CompletionEntry extends SlotView {
     }
 
     private CompletionEntry put(int offset, long value) {
-        final int slot = slotOffset;
+        final long slot = slotOffset;
         if (slot == DETACHED) {
             throw notClaimed();
         }
@@ -117,6 +120,9 @@ public final class CompletionEntry extends SlotView {
      * @throws IndexOutOfBoundsException if the entry has no such word
      */
     public CompletionEntry payload(int index, long value) {
-        return put(Completion.payloadOffset(index, strideBytes), value);
+        if (index < 0 || index >= payloadWords) {
+            throw Completion.noPayloadWord(index, strideBytes);
+        }
+        return put(CqeLayout.PAYLOAD_OFFSET + index * Long.BYTES, value);
     }
 }

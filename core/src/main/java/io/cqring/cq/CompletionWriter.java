@@ -213,7 +213,7 @@ public final class CompletionWriter extends QueueEnd {
 
     /** Stores every word but the header; unused ones become zero, so nothing of the last lap shows through. */
     private void fill(
-            int slot,
+            long slot,
             long workRequestId,
             long length,
             long detail,
@@ -222,7 +222,17 @@ public final class CompletionWriter extends QueueEnd {
             long payload1,
             long payload2) {
         final QueueMemory memory = this.memory;
-        final int middle = slot + workRequestIdOffset;
+        if (strideBytes == CqeLayout.STANDARD_BYTES) { // the usual size, with constant offsets
+            memory.putLong(slot + 8, timestamp);
+            memory.putLong(slot + 16, workRequestId);
+            memory.putLong(slot + 24, length);
+            memory.putLong(slot + 32, detail);
+            memory.putLong(slot + 40, payload0);
+            memory.putLong(slot + 48, payload1);
+            memory.putLong(slot + 56, payload2);
+            return;
+        }
+        final long middle = slot + workRequestIdOffset;
         memory.putLong(middle, workRequestId);
         memory.putLong(middle + 8, length);
         memory.putLong(middle + 16, detail);
@@ -237,7 +247,7 @@ public final class CompletionWriter extends QueueEnd {
         }
     }
 
-    private static void clearLongPayload(QueueMemory memory, int offset) {
+    private static void clearLongPayload(QueueMemory memory, long offset) {
         memory.putLong(offset, 0);
         memory.putLong(offset + 8, 0);
         memory.putLong(offset + 16, 0);

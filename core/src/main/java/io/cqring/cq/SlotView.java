@@ -19,9 +19,10 @@ abstract class SlotViewFields extends SlotViewLeftPad {
     final QueueMemory memory;
     final int strideBytes;
     final int workRequestIdOffset;
+    final int payloadWords;
 
     /** Where the slot starts, or {@link SlotView#DETACHED}. */
-    int slotOffset = SlotView.DETACHED;
+    long slotOffset = SlotView.DETACHED;
 
     /** Word 0 of the entry: as read, or as it will be stored. */
     long header;
@@ -32,6 +33,7 @@ abstract class SlotViewFields extends SlotViewLeftPad {
     SlotViewFields(QueueMemory memory, int strideBytes) {
         this.memory = memory;
         this.strideBytes = strideBytes;
+        this.payloadWords = CqeLayout.payloadBytes(strideBytes) / Long.BYTES;
         this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
     }
 }

@@ -14,9 +14,8 @@ import org.agrona.UnsafeApi;
  * Direct memory, reached by the one {@link AccessRoute} of this JVM. {@code FAST} is a constant to the JIT, so compiled
  * code holds one branch of each method and no test.
  *
- * <p>The fast route works on a raw address, which the garbage collector does not see: {@code buffer} keeps the memory, this
- * object keeps {@code buffer}, and a reachability fence after each access keeps this object (JLS 12.6.1). It costs no
- * instruction.
+ * <p>The fast route works on a raw address. The memory cannot go away in between: {@code buffer} keeps it, this object
+ * keeps {@code buffer}, and whoever calls a method here holds this object for as long as the call takes.
  */
 @SuppressWarnings("ReachabilityFenceUsage") // asks for try and finally; these accesses cannot throw
 final class DirectMemory extends QueueMemory {
@@ -80,68 +79,68 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
-    public long getLong(int offset) {
+    public long getLong(long offset) {
         assert inBounds(offset);
         if (FAST) {
             long value = UnsafeApi.getLong(address + offset);
             Reference.reachabilityFence(this);
             return value;
         }
-        return (long) LONGS.get(buffer, offset);
+        return (long) LONGS.get(buffer, (int) offset);
     }
 
     @Override
-    public void putLong(int offset, long value) {
+    public void putLong(long offset, long value) {
         assert inBounds(offset);
         if (FAST) {
             UnsafeApi.putLong(address + offset, value);
             Reference.reachabilityFence(this);
         } else {
-            LONGS.set(buffer, offset, value);
+            LONGS.set(buffer, (int) offset, value);
         }
     }
 
     @Override
-    public long getLongOpaque(int offset) {
+    public long getLongOpaque(long offset) {
         assert inBounds(offset);
         if (FAST) {
             long value = UnsafeApi.getLongOpaque(null, address + offset);
             Reference.reachabilityFence(this);
             return value;
         }
-        return (long) LONGS.getOpaque(buffer, offset);
+        return (long) LONGS.getOpaque(buffer, (int) offset);
     }
 
     @Override
-    public void putLongOpaque(int offset, long value) {
+    public void putLongOpaque(long offset, long value) {
         assert inBounds(offset);
         if (FAST) {
             UnsafeApi.putLongOpaque(null, address + offset, value);
             Reference.reachabilityFence(this);
         } else {
-            LONGS.setOpaque(buffer, offset, value);
+            LONGS.setOpaque(buffer, (int) offset, value);
         }
     }
 
     @Override
-    public long getLongAcquire(int offset) {
+    public long getLongAcquire(long offset) {
         assert inBounds(offset);
         if (FAST) {
             long value = UnsafeApi.getLongAcquire(null, address + offset);
             Reference.reachabilityFence(this);
             return value;
         }
-        return (long) LONGS.getAcquire(buffer, offset);
+        return (long) LONGS.getAcquire(buffer, (int) offset);
     }
 
     @Override
-    public void putLongRelease(int offset, long value) {
+    public void putLongRelease(long offset, long value) {
         assert inBounds(offset);
         if (FAST) {
             UnsafeApi.putLongRelease(null, address + offset, value);
             Reference.reachabilityFence(this);
         } else {
-            LONGS.setRelease(buffer, offset, value);
+            LONGS.setRelease(buffer, (int) offset, value);
         }
     }
 
@@ -181,7 +180,7 @@ final class DirectMemory extends QueueMemory {
         }
     }
 
-    private boolean inBounds(int offset) {
+    private boolean inBounds(long offset) {
         return offset >= 0 && offset <= sizeBytes() - Long.BYTES && (offset & (Long.BYTES - 1)) == 0;
     }
 

@@ -85,7 +85,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @return the value
      */
-    public abstract long getLong(int offset);
+    public abstract long getLong(long offset);
 
     /**
      * Plain store.
@@ -93,7 +93,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @param value  the value
      */
-    public abstract void putLong(int offset, long value);
+    public abstract void putLong(long offset, long value);
 
     /**
      * Opaque load: atomic, never merged or dropped by the JIT, orders nothing else.
@@ -101,7 +101,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @return the value
      */
-    public abstract long getLongOpaque(int offset);
+    public abstract long getLongOpaque(long offset);
 
     /**
      * Opaque store: atomic, never merged or dropped by the JIT, orders nothing else.
@@ -109,7 +109,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @param value  the value
      */
-    public abstract void putLongOpaque(int offset, long value);
+    public abstract void putLongOpaque(long offset, long value);
 
     /**
      * Acquire load: later loads and stores stay after it.
@@ -117,7 +117,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @return the value
      */
-    public abstract long getLongAcquire(int offset);
+    public abstract long getLongAcquire(long offset);
 
     /**
      * Release store: earlier loads and stores stay before it.
@@ -125,7 +125,7 @@ public abstract class QueueMemory {
      * @param offset bytes from the start of the region, a multiple of 8
      * @param value  the value
      */
-    public abstract void putLongRelease(int offset, long value);
+    public abstract void putLongRelease(long offset, long value);
 
     /**
      * Copies bytes out of the region, plain.

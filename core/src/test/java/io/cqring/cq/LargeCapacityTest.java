@@ -107,7 +107,7 @@ class LargeCapacityTest {
         QueueMemory region = QueueMemory.allocate(2_147_483_392L);
         region.fill(0, region.sizeBytes(), (byte) 0x77);
         for (long offset = 0; offset < region.sizeBytes(); offset += 1 << 28) {
-            assertEquals(0x7777_7777_7777_7777L, region.getLong((int) offset));
+            assertEquals(0x7777_7777_7777_7777L, region.getLong(offset));
         }
         assertEquals(0x7777_7777_7777_7777L, region.getLong(region.sizeBytes() - 8));
     }

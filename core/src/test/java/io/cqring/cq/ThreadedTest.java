@@ -523,7 +523,7 @@ class ThreadedTest {
                             }
                         }
                         int at = (int) (n % capacity);
-                        payload.putLong(at * 8, Numbered.mix(n));
+                        payload.putLong(at * 8L, Numbered.mix(n));
                         heap[at] = ~n;
                         assertTrue(queue.writer().write(0, n, 0, 0, 0));
                         n++;
@@ -537,7 +537,7 @@ class ThreadedTest {
                                     long n = c.workRequestId();
                                     int at = (int) (n % capacity);
                                     if (n != next[0]++
-                                            || payload.getLong(at * 8) != Numbered.mix(n)
+                                            || payload.getLong(at * 8L) != Numbered.mix(n)
                                             || heap[at] != ~n) {
                                         throw new AssertionError("entry " + n + " without its data");
                                     }

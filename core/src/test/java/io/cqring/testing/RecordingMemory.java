@@ -98,47 +98,47 @@ public final class RecordingMemory extends QueueMemory {
         return range;
     }
 
-    private long loaded(Op op, int offset, long value) {
-        log.add(new Access(op, offset, value));
+    private long loaded(Op op, long offset, long value) {
+        log.add(new Access(op, (int) offset, value));
         return value;
     }
 
-    private boolean stores(Op op, int offset, long value) {
-        log.add(new Access(op, offset, value));
-        return !lostStores.test(offset);
+    private boolean stores(Op op, long offset, long value) {
+        log.add(new Access(op, (int) offset, value));
+        return !lostStores.test((int) offset);
     }
 
     @Override
-    public long getLong(int offset) {
+    public long getLong(long offset) {
         return loaded(Op.GET, offset, real.getLong(offset));
     }
 
     @Override
-    public void putLong(int offset, long value) {
+    public void putLong(long offset, long value) {
         if (stores(Op.PUT, offset, value)) {
             real.putLong(offset, value);
         }
     }
 
     @Override
-    public long getLongOpaque(int offset) {
+    public long getLongOpaque(long offset) {
         return loaded(Op.GET_OPAQUE, offset, real.getLongOpaque(offset));
     }
 
     @Override
-    public void putLongOpaque(int offset, long value) {
+    public void putLongOpaque(long offset, long value) {
         if (stores(Op.PUT_OPAQUE, offset, value)) {
             real.putLongOpaque(offset, value);
         }
     }
 
     @Override
-    public long getLongAcquire(int offset) {
+    public long getLongAcquire(long offset) {
         return loaded(Op.GET_ACQUIRE, offset, real.getLongAcquire(offset));
     }
 
     @Override
-    public void putLongRelease(int offset, long value) {
+    public void putLongRelease(long offset, long value) {
         if (stores(Op.PUT_RELEASE, offset, value)) {
             real.putLongRelease(offset, value);
         }

@@ -47,7 +47,7 @@ class DeterminismTest {
             for (int round = 0; round < 100; round++) {
                 for (QueuePair qp : qps) {
                     long id = random.nextLong();
-                    payload.putLong(random.nextInt(512) * 8, id);
+                    payload.putLong(random.nextInt(512) * 8L, id);
                     int key = random.nextInt(200) == 0 ? 0 : region.lkey();
                     switch (random.nextInt(3)) {
                         case 0 -> qp.postWrite(id, random.nextInt(2048), 200, key, 2048, region.rkey(), 1);

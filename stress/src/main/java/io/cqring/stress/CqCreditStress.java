@@ -91,7 +91,7 @@ public class CqCreditStress {
         }
 
         @Override
-        public long getLongAcquire(int offset) {
+        public long getLongAcquire(long offset) {
             long value = memory.getLongAcquire(offset);
             if (armed && offset >= Region.FIRST_SLOT && (value & 1) == (~(sequence / capacity) & 1)) {
                 memory.putLongRelease(Region.CONSUMER_SEQUENCE, ++sequence);
@@ -109,7 +109,7 @@ public class CqCreditStress {
         }
 
         @Override
-        public long getLongAcquire(int offset) {
+        public long getLongAcquire(long offset) {
             if (armed && offset == Region.CONSUMER_SEQUENCE) {
                 memory.putLong(Region.FIRST_SLOT + WORK_REQUEST_ID, Entry.workRequestId(3));
             }

@@ -137,7 +137,7 @@ public class CqOwnStress {
 
     /** The device's end of the edge taken away: plain stores are overtaken by the release store of the header. */
     static final class HeaderFirst extends WeakMemory {
-        private final int[] offsets = new int[16];
+        private final long[] offsets = new long[16];
         private final long[] values = new long[16];
         private int waiting;
 
@@ -146,7 +146,7 @@ public class CqOwnStress {
         }
 
         @Override
-        public void putLong(int offset, long value) {
+        public void putLong(long offset, long value) {
             if (armed) {
                 offsets[waiting] = offset;
                 values[waiting++] = value;
@@ -156,7 +156,7 @@ public class CqOwnStress {
         }
 
         @Override
-        public void putLongRelease(int offset, long value) {
+        public void putLongRelease(long offset, long value) {
             memory.putLongRelease(offset, value);
             for (int i = 0; i < waiting; i++) {
                 memory.putLong(offsets[i], values[i]);
@@ -174,18 +174,18 @@ public class CqOwnStress {
         }
 
         @Override
-        public long getLongAcquire(int offset) {
+        public long getLongAcquire(long offset) {
             if (armed && offset == Region.FIRST_SLOT) {
-                for (int word = 1; word < 8; word++) {
-                    early[word] = memory.getLong(offset + word * Long.BYTES);
+                for (int word = 0; word < 8; word++) {
+                    early[word] = memory.getLong(offset + (long) word * Long.BYTES);
                 }
             }
             return memory.getLongAcquire(offset);
         }
 
         @Override
-        public long getLong(int offset) {
-            return armed ? early[(offset - Region.FIRST_SLOT) / Long.BYTES] : memory.getLong(offset);
+        public long getLong(long offset) {
+            return armed ? early[(int) (offset - Region.FIRST_SLOT) / Long.BYTES] : memory.getLong(offset);
         }
     }
 

@@ -24,32 +24,32 @@ abstract class WeakMemory extends QueueMemory {
     }
 
     @Override
-    public long getLong(int offset) {
+    public long getLong(long offset) {
         return memory.getLong(offset);
     }
 
     @Override
-    public void putLong(int offset, long value) {
+    public void putLong(long offset, long value) {
         memory.putLong(offset, value);
     }
 
     @Override
-    public long getLongOpaque(int offset) {
+    public long getLongOpaque(long offset) {
         return memory.getLongOpaque(offset);
     }
 
     @Override
-    public void putLongOpaque(int offset, long value) {
+    public void putLongOpaque(long offset, long value) {
         memory.putLongOpaque(offset, value);
     }
 
     @Override
-    public long getLongAcquire(int offset) {
+    public long getLongAcquire(long offset) {
         return memory.getLongAcquire(offset);
     }
 
     @Override
-    public void putLongRelease(int offset, long value) {
+    public void putLongRelease(long offset, long value) {
         memory.putLongRelease(offset, value);
     }
 
@@ -88,7 +88,7 @@ abstract class WeakMemory extends QueueMemory {
         }
 
         @Override
-        public void putLongRelease(int offset, long value) {
+        public void putLongRelease(long offset, long value) {
             if (armed && offset == lateOffset) {
                 this.value = value;
                 waiting = true;
