@@ -279,8 +279,12 @@ class PollContractTest {
         long consumed = 0;
         InOrder taker = new InOrder(shape.stride(), Way.WRITE, 0);
         for (int round = 0; round < 5; round++) {
+            int[] inThisCall = {0};
             int taken = queue.poll(
                     c -> {
+                        if (++inThisCall[0] > n) {
+                            throw new AssertionError("chases the tail");
+                        }
                         taker.onView(c);
                         if (Way.WRITE.publish(queue.writer(), written[0], shape.stride())) {
                             written[0]++;
@@ -302,7 +306,7 @@ class PollContractTest {
         }
         assertTrue(queue.startPoll());
         int shown = 1;
-        while (queue.next()) {
+        while (shown <= n && queue.next()) {
             shown++;
         }
         assertEquals(n, shown);
