@@ -386,8 +386,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Whether the count of ready completions is 0. If the polling thread gets false, its next poll returns at least one. After
-     * true, a poll may still find what has just been published: to know, poll or {@link #peek}.
+     * Whether the count of ready completions is 0. If the polling thread gets false outside a handler, its next poll returns at
+     * least one; within a handler the entries of the poll under way still count. After true, a poll may still find what has just
+     * been published: to know, poll or {@link #peek}.
      *
      * @return size() == 0
      */
@@ -439,7 +440,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /**
      * Closes both ends, from any thread: calls that start later throw {@link IllegalStateException}; calls under way finish.
      * What is unpolled is given up. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
-     * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way.
+     * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way and nobody
+     * uses the view of a {@link #peek}, a cursor or a claim any more.
      */
     @Override
     public void close() {
