@@ -14,8 +14,8 @@ import org.agrona.UnsafeApi;
  * Direct memory, reached by the one {@link AccessRoute} of this JVM. {@code FAST} is a constant to the JIT, so compiled
  * code holds one branch of each method and no test.
  *
- * <p>The fast route works on a raw address. The memory cannot go away in between: {@code buffer} keeps it, this object
- * keeps {@code buffer}, and whoever calls a method here holds this object for as long as the call takes.
+ * <p>The fast route works on a raw address, which the garbage collector does not see: {@code buffer} keeps the memory, this
+ * object keeps {@code buffer}, and a reachability fence after each access keeps this object (JLS 12.6.1).
  */
 @SuppressWarnings("ReachabilityFenceUsage") // asks for try and finally; these accesses cannot throw
 final class DirectMemory extends QueueMemory {
