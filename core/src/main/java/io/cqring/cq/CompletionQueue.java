@@ -31,6 +31,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private final Completion view;
     private final int publishInterval;
 
+    /** Every entry is a completion, and entries become valid in order. */
+    private boolean ordinary = true;
+
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
         super(memory, geometry, startSequence);
         this.writer = new CompletionWriter(memory, geometry, startSequence, policy);
@@ -59,6 +62,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public static long requiredBytes(int capacity, int strideBytes) {
         return CqRegion.requiredBytes(capacity, strideBytes);
+    }
+
+    /** From now on entries may be passed over, or become valid out of order. For the polling thread. */
+    void expectGaps() {
+        ordinary = false;
     }
 
     @Override
@@ -105,12 +113,21 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             throw negativeLimit(limit);
         }
         final boolean dead = dead();
+        final int most = Math.min(limit, capacity);
+        final int taken = ordinary ? pollRuns(handler, most) : pollEach(handler, most);
+        if (dead && taken == 0 && limit != 0) {
+            throw overrun();
+        }
+        return taken;
+    }
+
+    /** Every entry is a completion and they become valid in order: one look may vouch for many. */
+    private int pollRuns(CompletionHandler handler, int most) {
         final Completion view = this.view;
         final QueueMemory memory = this.memory;
         final int strideShift = this.strideShift;
         final int strideBytes = 1 << strideShift;
         final long first = this.sequence;
-        final int most = Math.min(limit, capacity);
         int publishAt = publishInterval;
         int taken = 0;
         boolean lookAhead = true;
@@ -129,9 +146,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 }
                 int run = 1;
                 if (lookAhead && taken >= LOOK_AHEAD_AFTER) {
-                    // Entries become valid in order (one writer, batches published in order), so a valid one vouches
-                    // for
-                    // all before it: one acquire covers the run.
+                    // Entries become valid in order (one writer, batches published in order): a valid one vouches for
+                    // all before it, and one acquire covers the run.
                     run = Math.min(Math.min(most, publishAt) - taken, LOOK_AHEAD);
                     run = Math.min(run, capacity - ((int) next & indexMask));
                     if (!isValid(memory, from + ((long) (run - 1) << strideShift), phase)) {
@@ -159,8 +175,36 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 publishConsumed(first + taken);
             }
         }
-        if (dead && taken == 0 && limit != 0) {
-            throw overrun();
+        return taken;
+    }
+
+    /** Each entry is looked at by itself; what is no completion is passed over. At most {@code capacity} entries in all. */
+    private int pollEach(CompletionHandler handler, int most) {
+        final long first = this.sequence;
+        final long end = first + capacity;
+        long publishAt = first + publishInterval;
+        long next = first;
+        int taken = 0;
+        inHandler = true;
+        try {
+            while (taken != most && next != end && attachIfReady(next)) {
+                if (next == publishAt) { // all before this entry has been handled
+                    publishConsumed(next);
+                    publishAt += publishInterval;
+                }
+                next++; // counted first: an entry whose handler throws is consumed
+                if (!CqeOpcode.isPassedOver(view.opcode())) {
+                    taken++;
+                    handler.onCompletion(view);
+                }
+            }
+        } finally {
+            inHandler = false;
+            view.detach();
+            if (next != first) {
+                this.sequence = next;
+                publishConsumed(next);
+            }
         }
         return taken;
     }
@@ -197,14 +241,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
         final boolean dead = dead();
         int taken = 0;
-        while (taken != most && attachIfReady(sequence + taken)) {
+        while (taken != most && advance()) {
             view.copyTo(into[taken++]);
         }
         view.detach();
-        if (taken != 0) {
-            sequence += taken;
-            publishConsumed(sequence);
-        } else if (dead && limit != 0) {
+        consumeHeld();
+        if (dead && taken == 0 && limit != 0) {
             throw overrun();
         }
         return taken;
@@ -221,10 +263,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public boolean startPoll() {
         enterPoll();
         final boolean dead = dead();
-        if (attachIfReady(sequence)) {
-            held = 1;
+        if (advance()) {
+            shown = 1;
             return true;
         }
+        consumeHeld();
         if (dead) {
             throw overrun();
         }
@@ -240,8 +283,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public boolean next() {
         enterCursor();
-        if (held < capacity && attachIfReady(sequence + held)) {
-            held++;
+        if (advance()) {
+            shown++;
             return true;
         }
         view.detach();
@@ -265,10 +308,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public int endPoll() {
         enterCursor();
-        final int taken = held;
+        final int taken = shown;
+        consumeHeld();
         abandonCursor();
-        sequence += taken;
-        publishConsumed(sequence);
         return taken;
     }
 
@@ -282,7 +324,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public Completion peek() {
         enterPoll();
         final boolean dead = dead();
-        if (attachIfReady(sequence)) {
+        final boolean found = advance();
+        if (found) {
+            held--;
+        }
+        consumeHeld(); // what was passed over is nobody's any more
+        if (found) {
             return view;
         }
         if (dead) {
@@ -305,14 +352,35 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     private void enterCursor() {
         enter();
-        if (held == 0) {
+        if (shown == 0) {
             throw new IllegalStateException("no cursor is open: startPoll() must have returned true");
         }
     }
 
     private void abandonCursor() {
         held = 0;
+        shown = 0;
         view.detach();
+    }
+
+    /** Attaches the view to the next completion behind what is in hand, and takes it and what was passed over in hand. */
+    private boolean advance() {
+        while (held != capacity && attachIfReady(sequence + held)) {
+            held++;
+            if (ordinary || !CqeOpcode.isPassedOver(view.opcode())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns what is in hand to the device. */
+    private void consumeHeld() {
+        if (held != 0) {
+            sequence += held;
+            held = 0;
+            publishConsumed(sequence);
+        }
     }
 
     private boolean attachIfReady(long next) {
@@ -328,8 +396,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private static long header(QueueMemory memory, long slot) {
         // Edge CQ-OWN, host end: the owner bit, then the words of this slot and of all slots before it. Partner:
         // CompletionWriter.publish. The kernel's dma_rmb(). Weaker (plain): fields may be loaded before the owner bit,
-        // and
-        // show the last lap. Shown by CqOwnStress.
+        // and show the last lap. Shown by CqOwnStress.
         return memory.getLongAcquire(slot + CqeLayout.HEADER_OFFSET);
     }
 

@@ -8,14 +8,15 @@ import io.cqring.ring.RingGeometry;
  * Where things lie in a completion queue's memory. Words that different threads write are 128 bytes apart.
  *
  * <pre>
- *   byte 0     consumer sequence                       written by the host: the doorbell record
- *   byte 128   producer sequence | lost entries | rejected doorbells     written by the device
- *   byte 256   dead | closed                           written at most once in the queue's life, read by both
- *   byte 384   slot 0, slot 1, ...                     written by the device
+ *   byte 0     left free: the constant part of a header, once a region is a file
+ *   byte 128   consumer sequence                       written by the host: the doorbell record
+ *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
+ *   byte 384   dead | closed                           written at most once in the queue's life, read by both
+ *   byte 512   slot 0, slot 1, ...                     written by the device
  * </pre>
  */
 final class CqRegion {
-    static final int CONSUMER_SEQUENCE = 0;
+    static final int CONSUMER_SEQUENCE = CacheLines.SEPARATION_BYTES;
     static final int PRODUCER_SEQUENCE = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int LOST_ENTRIES = PRODUCER_SEQUENCE + Long.BYTES;
     static final int REJECTED_DOORBELLS = LOST_ENTRIES + Long.BYTES;

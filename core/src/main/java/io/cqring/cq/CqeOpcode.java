@@ -42,6 +42,12 @@ public final class CqeOpcode {
     /** A receive failed or was flushed; syndrome and vendor error say why. */
     public static final int RESP_ERR = 14;
 
+    /** A claimed entry that its writer gave up; polls pass over it. */
+    static final int ABANDONED = 12;
+
+    /** An entry taken back before it was polled; polls pass over it. */
+    static final int INVALID = 15;
+
     /** Codes a device may write. 10 (MERGED), 11 (RESIZE), 12 (ABANDONED) and 15 (INVALID) are the queue's own. */
     private static final int WRITABLE = 0b0110_0011_1111_1111;
 
@@ -70,6 +76,11 @@ public final class CqeOpcode {
      */
     public static boolean isReceive(int opcode) {
         return (opcode >= RECV && opcode <= RECV_INV) || opcode == RESP_ERR;
+    }
+
+    /** Whether polls pass over the entry: it is no completion, only a slot that must be returned to the device. */
+    static boolean isPassedOver(int opcode) {
+        return opcode == ABANDONED || opcode == INVALID;
     }
 
     static boolean isWritable(int opcode) {

@@ -15,6 +15,9 @@ abstract class QueueEndFields extends LeftPad {
     /** Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open. */
     int held;
 
+    /** Completions that the open cursor has shown: held less what was passed over. Host end only. */
+    int shown;
+
     /** Set while a handler may run, so that it cannot call its own queue. Host end only. */
     boolean inHandler;
 

@@ -67,15 +67,17 @@ class PaddingTest {
     @FieldBug(102)
     @Test
     void whatThePollerStoresSharesNoLine() {
-        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "inHandler", "player"));
+        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
         assertKeptApart(CompletionQueue.class, hot);
-        assertEquals(hot, mutableFields(CompletionQueue.class), "a field that is stored, outside the padding");
+        Set<String> rare = new TreeSet<>(Set.of("ordinary")); // stored when the queue's shape changes
+        rare.addAll(hot);
+        assertEquals(rare, mutableFields(CompletionQueue.class), "a field that is stored, outside the padding");
     }
 
     @FieldBug(102)
     @Test
     void whatTheWriterStoresSharesNoLine() {
-        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "inHandler", "player"));
+        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
         assertKeptApart(CompletionWriter.class, hot);
         Set<String> rare =
                 new TreeSet<>(Set.of("dead", "lostEntries", "rejectedDoorbells")); // only when something is wrong

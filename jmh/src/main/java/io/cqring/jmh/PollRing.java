@@ -121,7 +121,7 @@ abstract class PollRing {
         private static final int LAP_SHIFT = Integer.numberOfTrailingZeros(CAPACITY);
         private static final int BYTES = (int) CompletionQueue.requiredBytes(CAPACITY, CqeLayout.STANDARD_BYTES);
         private static final int FIRST_SLOT = BYTES - (CAPACITY << SLOT_SHIFT);
-        private static final int CONSUMER_SEQUENCE = 0;
+        private static final int CONSUMER_SEQUENCE = 128;
 
         private final RawMemory memory;
         private long sequence;

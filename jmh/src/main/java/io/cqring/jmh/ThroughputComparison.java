@@ -1,17 +1,21 @@
 package io.cqring.jmh;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import io.cqring.jmh.RoundRunner.Round;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * How many entries per second cross from one writer thread to one poller thread, beside other rings, in paired rounds.
@@ -23,6 +27,7 @@ import java.util.stream.IntStream;
 final class ThroughputComparison {
     private static final int CALIBRATIONS = 4;
 
+    private final int jvms;
     private final int entryBytes;
     private final double seconds;
     private final Map<String, String> conditions;
@@ -30,7 +35,8 @@ final class ThroughputComparison {
     private final Map<Contender, Round[]> rounds;
 
     private ThroughputComparison(
-            int entryBytes, double seconds, Map<String, String> conditions, Map<Contender, Round[]> rounds) {
+            int jvms, int entryBytes, double seconds, Map<String, String> conditions, Map<Contender, Round[]> rounds) {
+        this.jvms = jvms;
         this.entryBytes = entryBytes;
         this.seconds = seconds;
         this.conditions = conditions;
@@ -38,7 +44,7 @@ final class ThroughputComparison {
         this.rounds = rounds;
     }
 
-    /** Measures. Every round's checksums are verified. */
+    /** Measures, in this JVM. Every round's checksums are verified. */
     static ThroughputComparison measure(int entryBytes, int roundCount, double seconds) {
         Map<String, String> conditions = Conditions.describe();
         Map<Contender, Round[]> rounds = new EnumMap<>(Contender.class);
@@ -59,7 +65,34 @@ final class ThroughputComparison {
                 }
             }
         }
-        return new ThroughputComparison(entryBytes, seconds, conditions, rounds);
+        return new ThroughputComparison(1, entryBytes, seconds, conditions, rounds);
+    }
+
+    /**
+     * Puts together what several JVMs measured in as many rounds each.
+     *
+     * @param documents what {@link #writeJson} wrote in each
+     */
+    static ThroughputComparison of(List<String> documents, int entryBytes, double seconds) throws IOException {
+        ObjectMapper json = new ObjectMapper();
+        Map<String, String> conditions = Map.of();
+        Map<Contender, Round[]> rounds = new EnumMap<>(Contender.class);
+        for (String document : documents) {
+            JsonNode root = json.readTree(document);
+            if (rounds.isEmpty()) {
+                conditions = json.convertValue(root.get("conditions"), new TypeReference<>() {});
+            }
+            for (Contender contender : Contender.values()) {
+                JsonNode list = root.get("rings").get(contender.name()).get("rounds");
+                Round[] more = json.convertValue(list, Round[].class);
+                rounds.merge(contender, more, ThroughputComparison::concatenated);
+            }
+        }
+        return new ThroughputComparison(documents.size(), entryBytes, seconds, conditions, rounds);
+    }
+
+    private static Round[] concatenated(Round[] first, Round[] second) {
+        return Stream.concat(Arrays.stream(first), Arrays.stream(second)).toArray(Round[]::new);
     }
 
     private static int calibrated(Round round, double seconds) {
@@ -91,6 +124,19 @@ final class ThroughputComparison {
         return Summary.ofRatios(each(ours, Round::entriesPerSecond), each(peer, Round::entriesPerSecond));
     }
 
+    /** The median of {@link #ratio} in each JVM. */
+    private double[] ratioOfEachJvm(Contender ours, Contender peer) {
+        double[] mine = each(ours, Round::entriesPerSecond);
+        double[] theirs = each(peer, Round::entriesPerSecond);
+        int length = mine.length / jvms;
+        return IntStream.range(0, jvms)
+                .mapToDouble(jvm -> Summary.ofRatios(
+                                Arrays.copyOfRange(mine, jvm * length, (jvm + 1) * length),
+                                Arrays.copyOfRange(theirs, jvm * length, (jvm + 1) * length))
+                        .median())
+                .toArray();
+    }
+
     /** Heap bytes per entry, both threads, all rounds. */
     double allocatedPerEntry(Contender contender) {
         return perEntry(contender, Round::allocatedBytes);
@@ -110,8 +156,8 @@ final class ThroughputComparison {
                 "RingThroughput: 1 writer, 1 poller, %d-byte entries, %d bytes of payload in every ring, capacity %d%n",
                 entryBytes, words * Long.BYTES, Transfer.CAPACITY);
         out.printf(
-                "%d paired rounds, about %.2f s per ring and round, checksums verified%n",
-                rounds.get(Contender.CQRING).length, seconds);
+                "%d paired rounds in each of %d JVMs, about %.2f s per ring and round, checksums verified%n",
+                rounds.get(Contender.CQRING).length / jvms, jvms, seconds);
         conditions.forEach((name, value) -> out.printf("  %-21s %s%n", name, value));
         out.printf("  %-21s %s%n%n", "load average at end", loadAtEnd);
         out.printf(
@@ -149,6 +195,16 @@ final class ThroughputComparison {
                     allocatedPerEntry(contender),
                     Summary.of(each(contender, Round::cpuShare)).median());
         }
+        out.printf("%nmedian of cqring write / this in each JVM:%n");
+        for (Contender contender : Contender.values()) {
+            if (contender != Contender.CQRING) {
+                out.printf("  %-34s", contender.label());
+                Arrays.stream(ratioOfEachJvm(Contender.CQRING, contender))
+                        .sorted()
+                        .forEach(median -> out.printf("%6.2f", median));
+                out.println();
+            }
+        }
         out.printf(
                 "%ncore share: part of its turn for which a thread had a core (of the thread that had less; median).%n"
                         + "Below 0.95 other programs were in the way: the spread of the ratios says how much.%n");
@@ -162,6 +218,7 @@ final class ThroughputComparison {
         document.put("entry_bytes", entryBytes);
         document.put("payload_bytes", Transfer.wordsOf(entryBytes) * Long.BYTES);
         document.put("capacity", Transfer.CAPACITY);
+        document.put("jvms", jvms);
         document.put("conditions", conditions);
         document.put("load_average_at_end", loadAtEnd);
         Map<String, Object> rings = new LinkedHashMap<>();
@@ -170,6 +227,7 @@ final class ThroughputComparison {
             ring.put("label", contender.label());
             ring.put("entries_per_second", rate(contender));
             ring.put("cqring_over_this", ratio(Contender.CQRING, contender));
+            ring.put("cqring_over_this_each_jvm", ratioOfEachJvm(Contender.CQRING, contender));
             ring.put("cqring_claim_over_this", ratio(Contender.CQRING_CLAIM, contender));
             ring.put("allocated_bytes_per_entry", allocatedPerEntry(contender));
             ring.put("rounds", List.of(list));

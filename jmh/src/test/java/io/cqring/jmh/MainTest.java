@@ -32,12 +32,16 @@ class MainTest {
     @Test
     void compareMeasuresEveryRingInEveryRound() throws IOException {
         Path json = folder.resolve("compare.json");
-        assertEquals(0, run("compare", "--rounds", "2", "--seconds", "0.005", "--json", json.toString()));
+        assertEquals(
+                0, run("compare", "--jvms", "2", "--rounds", "2", "--seconds", "0.005", "--json", json.toString()));
         JsonNode rings = new ObjectMapper().readTree(json.toFile()).get("rings");
         assertEquals(Contender.values().length, rings.size());
         for (Contender contender : Contender.values()) {
             assertTrue(out.toString().contains(contender.label()), contender.label());
-            assertEquals(2, rings.get(contender.name()).get("rounds").size());
+            assertEquals(4, rings.get(contender.name()).get("rounds").size());
+            assertEquals(
+                    2,
+                    rings.get(contender.name()).get("cqring_over_this_each_jvm").size());
         }
         assertEquals(
                 1.0,
@@ -56,6 +60,7 @@ class MainTest {
 
     @ParameterizedTest
     @CsvSource({
+        "compare, --jvms, 0",
         "compare, --rounds, 0",
         "compare, --seconds, 0",
         "compare, --seconds, 11",

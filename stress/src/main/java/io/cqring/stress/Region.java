@@ -5,11 +5,11 @@ package io.cqring.stress;
  * with what a shipped queue does.
  */
 final class Region {
-    static final int CONSUMER_SEQUENCE = 0;
-    static final int PRODUCER_SEQUENCE = 128;
-    static final int DEAD = 256;
-    static final int CLOSED = 264;
-    static final int FIRST_SLOT = 384;
+    static final int CONSUMER_SEQUENCE = 128;
+    static final int PRODUCER_SEQUENCE = 256;
+    static final int DEAD = 384;
+    static final int CLOSED = 392;
+    static final int FIRST_SLOT = 512;
 
     private Region() {}
 
