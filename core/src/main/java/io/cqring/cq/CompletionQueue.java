@@ -126,7 +126,6 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final Completion view = this.view;
         final QueueMemory memory = this.memory;
         final int strideShift = this.strideShift;
-        final int strideBytes = 1 << strideShift;
         final long first = this.sequence;
         int publishAt = publishInterval;
         int taken = 0;
@@ -144,30 +143,28 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                     publishConsumed(next);
                     publishAt += publishInterval;
                 }
-                int run = 1;
                 if (lookAhead && taken >= LOOK_AHEAD_AFTER) {
                     // Entries become valid in order (one writer, batches published in order): a valid one vouches for
                     // all before it, and one acquire covers the run.
-                    run = Math.min(Math.min(most, publishAt) - taken, LOOK_AHEAD);
+                    int run = Math.min(Math.min(most, publishAt) - taken, LOOK_AHEAD);
                     run = Math.min(run, capacity - ((int) next & indexMask));
-                    if (!isValid(memory, from + ((long) (run - 1) << strideShift), phase)) {
-                        run = 1;
+                    if (run > 1) {
+                        final long last = from + ((long) (run - 1) << strideShift);
+                        if (isValid(memory, last, phase)) {
+                            handRun(handler, from, last);
+                            taken += held;
+                            held = 0;
+                            continue;
+                        }
                         lookAhead = false; // close behind the writer: leave the lines it is about to write alone
                     }
                 }
-                final long to = from + ((long) run << strideShift);
-                long slot = from;
-                try {
-                    do {
-                        final long current = slot;
-                        slot += strideBytes; // counted first: an entry whose handler throws is consumed
-                        handler.onCompletion(view.attach(current, memory.getLong(current + CqeLayout.HEADER_OFFSET)));
-                    } while (slot != to);
-                } finally {
-                    taken += (int) ((slot - from) >>> strideShift);
-                }
+                taken++; // counted first: an entry whose handler throws is consumed
+                handler.onCompletion(view.attach(from, memory.getLong(from + CqeLayout.HEADER_OFFSET)));
             }
         } finally {
+            taken += held;
+            held = 0;
             inHandler = false;
             view.detach();
             if (taken != 0) {
@@ -176,6 +173,25 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             }
         }
         return taken;
+    }
+
+    /**
+     * Hands over a run of entries that are known to be valid, and leaves in {@code held} how many were. A method of its own,
+     * so that its loop always runs long: as a part of pollRuns, after many short polls, the JIT took it for cold.
+     */
+    private void handRun(CompletionHandler handler, long from, long last) {
+        final Completion view = this.view;
+        final QueueMemory memory = this.memory;
+        final int strideBytes = 1 << strideShift;
+        long slot = from - strideBytes;
+        try {
+            do {
+                slot += strideBytes; // counted first: an entry whose handler throws is consumed
+                handler.onCompletion(view.attach(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET)));
+            } while (slot != last);
+        } finally {
+            held = (int) ((slot - from) >>> strideShift) + 1;
+        }
     }
 
     /** Each entry is looked at by itself; what is no completion is passed over. At most {@code capacity} entries in all. */
