@@ -98,9 +98,18 @@ public final class Completion extends SlotView {
     }
 
     /**
+     * Whether the entry carried a work-request id: all do but those that the device merged.
+     *
+     * @return false if {@link #workRequestId} and the timestamp are unknown
+     */
+    public boolean hasWorkRequestId() {
+        return (detail() & MergedEntry.EXPANDED) == 0;
+    }
+
+    /**
      * The caller's tag of the work request.
      *
-     * @return 64 bits, as posted
+     * @return 64 bits, as posted; 0 if it is unknown, see {@link #hasWorkRequestId}
      */
     public long workRequestId() {
         return memory.getLong(slot() + workRequestIdOffset);

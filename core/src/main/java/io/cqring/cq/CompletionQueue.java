@@ -24,6 +24,18 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** The most entries that one look at a header may vouch for. */
     private static final int LOOK_AHEAD = 64;
 
+    /** The device owns the slot. */
+    private static final int NOT_READY = 0;
+
+    /** The slot holds no completion. */
+    private static final int PASSED_OVER = 1;
+
+    /** The slot's completion is shown, and the slot holds more. */
+    private static final int SHOWN = 2;
+
+    /** The slot's only or last completion is shown. */
+    private static final int SHOWN_LAST = 3;
+
     /** Entries that a call takes one by one before it looks ahead: a short call is about latency and touches no line more. */
     private static final int LOOK_AHEAD_AFTER = 8;
 
@@ -31,13 +43,23 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private final Completion view;
     private final int publishInterval;
 
-    /** Every entry is a completion, and entries become valid in order. */
-    private boolean ordinary = true;
+    /** Where completions of merged entries are laid out one by one, and the view of it; null unless the queue merges. */
+    private final QueueMemory scratch;
 
-    private CompletionQueue(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
+    private final Completion expanded;
+
+    /** Every entry is a completion, and entries become valid in order. */
+    private boolean ordinary;
+
+    private CompletionQueue(
+            QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, boolean merging) {
         super(memory, geometry, startSequence);
-        this.writer = new CompletionWriter(memory, geometry, startSequence, policy);
+        this.writer = new CompletionWriter(memory, geometry, startSequence, policy, merging);
+        this.scratch = merging ? QueueMemory.allocate(geometry.strideBytes()) : null;
+        this.expanded = merging ? new Completion(scratch, geometry.strideBytes()) : null;
+        this.ordinary = !merging;
         this.view = new Completion(memory, geometry.strideBytes());
+        this.current = view;
         this.publishInterval = Math.max(1, capacity / 4);
     }
 
@@ -203,20 +225,30 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         int taken = 0;
         inHandler = true;
         try {
-            while (taken != most && next != end && attachIfReady(next)) {
+            while (taken != most && next != end) {
+                final int found = look(next, minis);
+                if (found == NOT_READY) {
+                    break;
+                }
                 if (next == publishAt) { // all before this entry has been handled
                     publishConsumed(next);
                     publishAt += publishInterval;
                 }
-                next++; // counted first: an entry whose handler throws is consumed
-                if (!CqeOpcode.isPassedOver(view.opcode())) {
+                if (found == SHOWN) { // all counted first: a completion whose handler throws is consumed
+                    minis++;
+                } else {
+                    minis = 0;
+                    next++;
+                }
+                if (found != PASSED_OVER) {
                     taken++;
-                    handler.onCompletion(view);
+                    handler.onCompletion(current);
                 }
             }
         } finally {
             inHandler = false;
-            view.detach();
+            detachViews();
+            minisShown = minis;
             if (next != first) {
                 this.sequence = next;
                 publishConsumed(next);
@@ -258,9 +290,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final boolean dead = dead();
         int taken = 0;
         while (taken != most && advance()) {
-            view.copyTo(into[taken++]);
+            current.copyTo(into[taken++]);
         }
-        view.detach();
+        detachViews();
         consumeHeld();
         if (dead && taken == 0 && limit != 0) {
             throw overrun();
@@ -303,17 +335,17 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             shown++;
             return true;
         }
-        view.detach();
+        detachViews();
         return false;
     }
 
     /**
-     * What the cursor, or the last {@link #peek}, stands on. The same object each time.
+     * What the cursor, or the last {@link #peek}, stands on. The same object each time, unless the queue merges.
      *
      * @return the view; its accessors throw while it stands on nothing
      */
     public Completion completion() {
-        return view;
+        return current;
     }
 
     /**
@@ -340,13 +372,17 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public Completion peek() {
         enterPoll();
         final boolean dead = dead();
-        final boolean found = advance();
-        if (found) {
-            held--;
+        int found = PASSED_OVER;
+        while (found == PASSED_OVER && held != capacity) {
+            found = look(sequence + held, minisShown);
+            if (found == PASSED_OVER) {
+                held++;
+                minisShown = 0;
+            }
         }
         consumeHeld(); // what was passed over is nobody's any more
-        if (found) {
-            return view;
+        if (found >= SHOWN) {
+            return current;
         }
         if (dead) {
             throw overrun();
@@ -360,10 +396,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (inHandler) {
             throw polledByHandler();
         }
-        if (held != 0) {
+        if (shown != 0) {
             abandonCursor();
         }
-        view.detach();
+        detachViews();
     }
 
     private void enterCursor() {
@@ -376,14 +412,24 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private void abandonCursor() {
         held = 0;
         shown = 0;
-        view.detach();
+        minisShown = minis;
+        detachViews();
     }
 
-    /** Attaches the view to the next completion behind what is in hand, and takes it and what was passed over in hand. */
+    /** Shows the next completion behind what is in hand, and takes it and what was passed over in hand. */
     private boolean advance() {
-        while (held != capacity && attachIfReady(sequence + held)) {
-            held++;
-            if (ordinary || !CqeOpcode.isPassedOver(view.opcode())) {
+        while (held != capacity) {
+            final int found = look(sequence + held, minisShown);
+            if (found == NOT_READY) {
+                return false;
+            }
+            if (found == SHOWN) {
+                minisShown++;
+            } else {
+                minisShown = 0;
+                held++;
+            }
+            if (found != PASSED_OVER) {
                 return true;
             }
         }
@@ -392,11 +438,40 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /** Returns what is in hand to the device. */
     private void consumeHeld() {
+        minis = minisShown;
         if (held != 0) {
             sequence += held;
             held = 0;
             publishConsumed(sequence);
         }
+    }
+
+    /** Lets {@code current} show what is in a slot; of a merged entry, completion number {@code mini}. */
+    private int look(long next, int mini) {
+        if (!attachIfReady(next)) {
+            return NOT_READY;
+        }
+        return ordinary ? SHOWN_LAST : lookInto(mini);
+    }
+
+    private int lookInto(int mini) {
+        current = view;
+        final int opcode = view.opcode();
+        if (opcode != CqeOpcode.MERGED) {
+            return CqeOpcode.isPassedOver(opcode) ? PASSED_OVER : SHOWN_LAST;
+        }
+        final int number = MergedEntry.number(view.header(), strideBytes());
+        if (expanded == null || mini >= number) {
+            return PASSED_OVER; // no device of ours writes it
+        }
+        MergedEntry.expand(memory, view.slotOffset, mini, scratch, strideBytes());
+        current = expanded.attach(0, scratch.getLong(CqeLayout.HEADER_OFFSET));
+        return mini + 1 == number ? SHOWN_LAST : SHOWN;
+    }
+
+    private void detachViews() {
+        view.detach();
+        current.detach();
     }
 
     private boolean attachIfReady(long next) {
@@ -538,6 +613,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         private OverrunPolicy policy = OverrunPolicy.BACKPRESSURE;
         private long startSequence;
         private QueueMemory memory;
+        private boolean merging;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -588,6 +664,20 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
 
         /**
+         * Lets the device put several completions into one slot: successive ones of a batch ({@link CompletionWriter#stage}) that
+         * are of one queue pair and one operation, successful, not solicited, without immediate data and detail. A slot of 32
+         * bytes holds 3, of 64 bytes 7, of 128 bytes 15. They are polled one by one, as ever, but carry no work-request id
+         * ({@link Completion#hasWorkRequestId}) and no timestamp: the host knows the work request by QP number and WQE
+         * counter. Counts of entries ({@link CompletionQueue#size}) are counts of slots.
+         *
+         * @return this
+         */
+        public Builder merging() {
+            this.merging = true;
+            return this;
+        }
+
+        /**
          * Makes the queue, empty.
          *
          * @return the host end; {@link CompletionQueue#writer} is the device end
@@ -602,7 +692,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                         + capacity + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
             }
             CqRegion.initialise(region, geometry, startSequence, memory == null);
-            return new CompletionQueue(region, geometry, startSequence, policy);
+            return new CompletionQueue(region, geometry, startSequence, policy, merging);
         }
     }
 }

@@ -20,16 +20,22 @@ public final class CompletionWriter extends QueueEnd {
     private final int strideBytes;
     private final int workRequestIdOffset;
     private final CompletionEntry entry;
+
+    /** Completions that a staged slot may hold; 1 unless the queue merges. */
+    private final int mostInSlot;
+
     private boolean dead;
     private long lostEntries;
     private long rejectedDoorbells;
 
-    CompletionWriter(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
+    CompletionWriter(
+            QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, boolean merging) {
         super(memory, geometry, startSequence);
         this.policy = policy;
         this.strideBytes = geometry.strideBytes();
         this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
         this.entry = new CompletionEntry(memory, strideBytes);
+        this.mostInSlot = merging ? MergedEntry.most(strideBytes) : 1;
         this.creditLimit = startSequence + capacity;
     }
 
@@ -42,6 +48,7 @@ public final class CompletionWriter extends QueueEnd {
     void letGo() {
         entry.detach();
         held = 0;
+        minis = 0;
     }
 
     /**
@@ -102,7 +109,8 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
-     * Writes one completion without inline payload into the next slot and holds it back until {@link #flush}.
+     * Writes one completion without inline payload into the next slot and holds it back until {@link #flush}. In a queue that
+     * merges ({@link CompletionQueue.Builder#merging}) it may join the one staged before it and take no slot.
      *
      * @param header        from {@link CqeLayout#header}; its owner bit is ignored
      * @param workRequestId the caller's tag of the work request
@@ -115,6 +123,9 @@ public final class CompletionWriter extends QueueEnd {
     public boolean stage(long header, long workRequestId, long length, long detail, long timestamp) {
         enter();
         holdClaimed();
+        if (minis != 0 && mergedIntoLast(header, length, detail)) {
+            return true;
+        }
         final long next = sequence + held;
         if (creditLimit == next && !obtainCredit()) {
             return false;
@@ -122,6 +133,30 @@ public final class CompletionWriter extends QueueEnd {
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
         fill(slot, workRequestId, length, detail, timestamp, 0, 0, 0);
         hold(slot, header, next);
+        if (mostInSlot != 1) {
+            minis = MergedEntry.isMergeable(header, length, detail) ? 1 : 0;
+            lastHeader = header;
+            lastLength = length;
+        }
+        return true;
+    }
+
+    /** Adds a completion to the slot staged last, if it belongs there and there is room. */
+    private boolean mergedIntoLast(long header, long length, long detail) {
+        if (minis == mostInSlot
+                || !MergedEntry.isMergeable(header, length, detail)
+                || !MergedEntry.belongTogether(lastHeader, header)) {
+            return false;
+        }
+        final long last = sequence + held - 1;
+        final long slot = RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift);
+        if (minis == 1) { // so far an ordinary entry
+            fill(slot, 0, 0, 0, 0, 0, 0, 0);
+            memory.putLong(slot + Long.BYTES, MergedEntry.mini(lastHeader, lastLength));
+        }
+        minis++;
+        memory.putLong(slot + (long) minis * Long.BYTES, MergedEntry.mini(header, length));
+        park(slot, MergedEntry.header(lastHeader, minis), last);
         return true;
     }
 
@@ -145,7 +180,7 @@ public final class CompletionWriter extends QueueEnd {
     /**
      * Publishes what is staged or claimed, in order.
      *
-     * @return entries published; 0 if none was in hand
+     * @return entries published, merged ones as one; 0 if none was in hand
      * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is published
      */
     public int flush() {
@@ -156,7 +191,7 @@ public final class CompletionWriter extends QueueEnd {
     /**
      * Gives back what is staged or claimed and not yet flushed. The host never sees it.
      *
-     * @return entries given back
+     * @return entries given back, merged ones as one
      * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is changed
      */
     public int abort() {
@@ -183,6 +218,7 @@ public final class CompletionWriter extends QueueEnd {
             end++;
         }
         held = 0;
+        minis = 0;
         sequence = end;
         publishSequence(end);
         return (int) (end - first);
@@ -193,16 +229,21 @@ public final class CompletionWriter extends QueueEnd {
         if (entry.isAttached()) {
             long next = sequence + held;
             hold(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift), entry.complete(), next);
+            minis = 0;
         }
     }
 
-    /** Parks the header in its slot with the owner bit of an invalid entry. */
     private void hold(int slot, long header, long next) {
+        park(slot, header, next);
+        held++;
+    }
+
+    /** Puts the header into its slot with the owner bit of an invalid entry. */
+    private void park(long slot, long header, long next) {
         long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
         // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
         // same time and must see it whole.
         memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
-        held++;
     }
 
     private void requireRoomForPayload(long payload) {

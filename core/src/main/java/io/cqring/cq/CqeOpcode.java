@@ -42,6 +42,9 @@ public final class CqeOpcode {
     /** A receive failed or was flushed; syndrome and vendor error say why. */
     public static final int RESP_ERR = 14;
 
+    /** Several completions in one entry; polls hand them out one by one. */
+    static final int MERGED = 10;
+
     /** A claimed entry that its writer gave up; polls pass over it. */
     static final int ABANDONED = 12;
 

@@ -18,6 +18,23 @@ abstract class QueueEndFields extends LeftPad {
     /** Completions that the open cursor has shown: held less what was passed over. Host end only. */
     int shown;
 
+    /**
+     * Merged completions. Device end: how many the slot staged last holds, 0 if none may join it. Host end: how many of the next
+     * slot have been consumed.
+     */
+    int minis;
+
+    /** Merged completions of the slot under the cursor that it has shown or that were consumed before. Host end only. */
+    int minisShown;
+
+    /** What the cursor or the last peek shows: the view of a slot, or of what a merged entry expands to. Host end only. */
+    Completion current;
+
+    /** Device end: header and length word of the first completion in the slot staged last. Host end: not used. */
+    long lastHeader;
+
+    long lastLength;
+
     /** Set while a handler may run, so that it cannot call its own queue. Host end only. */
     boolean inHandler;
 

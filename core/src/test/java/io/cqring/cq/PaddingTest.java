@@ -21,6 +21,19 @@ import org.openjdk.jol.info.FieldLayout;
 class PaddingTest {
     private static final int APART = 128;
 
+    private static final Set<String> HOT = Set.of(
+            "sequence",
+            "creditLimit",
+            "held",
+            "shown",
+            "minis",
+            "minisShown",
+            "current",
+            "lastHeader",
+            "lastLength",
+            "inHandler",
+            "player");
+
     /**
      * Fields that one thread stores on its way through an entry: nothing else may lie within 128 bytes of them, be it another
      * field of the object or the neighbouring object.
@@ -67,7 +80,7 @@ class PaddingTest {
     @FieldBug(102)
     @Test
     void whatThePollerStoresSharesNoLine() {
-        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
+        Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(CompletionQueue.class, hot);
         Set<String> rare = new TreeSet<>(Set.of("ordinary")); // stored when the queue's shape changes
         rare.addAll(hot);
@@ -77,7 +90,7 @@ class PaddingTest {
     @FieldBug(102)
     @Test
     void whatTheWriterStoresSharesNoLine() {
-        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
+        Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(CompletionWriter.class, hot);
         Set<String> rare =
                 new TreeSet<>(Set.of("dead", "lostEntries", "rejectedDoorbells")); // only when something is wrong
