@@ -573,6 +573,15 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
+     * Whether the device may merge completions, see {@link Builder#merging}.
+     *
+     * @return what the builder was told
+     */
+    public boolean isMerging() {
+        return expanded != null;
+    }
+
+    /**
      * Completions lost to overrun since creation; always 0 under BACKPRESSURE. Any thread.
      *
      * @return entries

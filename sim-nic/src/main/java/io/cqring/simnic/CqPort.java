@@ -23,6 +23,9 @@ final class CqPort {
     /** Whether this thread has the writer's role. */
     private boolean writing;
 
+    /** Whether something may be staged. */
+    private boolean staged;
+
     /** Queue pairs that use it; one that uses it for both its queues counts twice. */
     int users;
 
@@ -33,12 +36,31 @@ final class CqPort {
     }
 
     int write(DeviceFaults faults, long header, long workRequestId, long length, long detail, long timestamp) {
+        return put(false, faults, header, workRequestId, length, detail, timestamp);
+    }
+
+    /** As write, but if the queue merges the host sees it only after {@link #flush}. */
+    int stage(DeviceFaults faults, long header, long workRequestId, long length, long detail, long timestamp) {
+        staged |= queue.isMerging();
+        return put(queue.isMerging(), faults, header, workRequestId, length, detail, timestamp);
+    }
+
+    private int put(
+            boolean staging,
+            DeviceFaults faults,
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp) {
         if (closed) {
             return LOST;
         }
         try {
             writing = true;
-            if (faults.writeCompletion(writer, header, workRequestId, length, detail, timestamp)) {
+            if (staging
+                    ? faults.stageCompletion(writer, header, workRequestId, length, detail, timestamp)
+                    : faults.writeCompletion(writer, header, workRequestId, length, detail, timestamp)) {
                 return WRITTEN;
             }
             long lost = writer.lostEntries();
@@ -52,6 +74,20 @@ final class CqPort {
             closed = true;
             writing = false;
             return LOST;
+        }
+    }
+
+    /** Publishes what is staged. */
+    void flush() {
+        if (!staged) {
+            return;
+        }
+        staged = false;
+        try {
+            writer.flush();
+        } catch (IllegalStateException closedOrTaken) {
+            closed = true; // as in put
+            writing = false;
         }
     }
 

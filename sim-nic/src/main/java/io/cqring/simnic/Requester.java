@@ -173,6 +173,7 @@ final class Requester {
         while (qp.completed != due && done != FLUSH_BURST && completeNext(qp, flushing)) {
             done++;
         }
+        qp.sendPort.flush();
         return done;
     }
 
@@ -191,7 +192,7 @@ final class Requester {
         }
         int opcode = syndrome == 0 ? completionOpcode(WqeLayout.opcode(control)) : CqeOpcode.REQ_ERR;
         int length = syndrome == 0 ? WqeLayout.low(memory.getLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET)) : 0;
-        boolean taken = responder.report(
+        boolean taken = responder.reportOneOfSeveral(
                 qp.sendPort,
                 CqeLayout.header(opcode, false, (int) sequence, qp.number, syndrome),
                 memory.getLong(slot + WqeLayout.WORK_REQUEST_ID_OFFSET),

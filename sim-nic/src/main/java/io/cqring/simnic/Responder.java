@@ -225,7 +225,16 @@ final class Responder {
 
     /** Writes a completion. False if it must be kept for later; true also if it is lost, there is no later then. */
     boolean report(CqPort port, long header, long workRequestId, long length, long detail) {
-        switch (port.write(device.faults, header, workRequestId, length, detail, device.nowNs())) {
+        return counted(port, header, port.write(device.faults, header, workRequestId, length, detail, device.nowNs()));
+    }
+
+    /** As report, for one of several: the caller flushes the port after the last. */
+    boolean reportOneOfSeveral(CqPort port, long header, long workRequestId, long length, long detail) {
+        return counted(port, header, port.stage(device.faults, header, workRequestId, length, detail, device.nowNs()));
+    }
+
+    private boolean counted(CqPort port, long header, int outcome) {
+        switch (outcome) {
             case CqPort.REFUSED -> {
                 counters.increment(DeviceCounter.COMPLETIONS_REFUSED);
                 return false;

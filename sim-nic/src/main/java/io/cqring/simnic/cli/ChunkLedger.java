@@ -70,6 +70,11 @@ final class ChunkLedger {
         return counter;
     }
 
+    /** The newest chunk whose counter has these low 24 bits, which is all that an entry keeps of it; negative if there is none. */
+    long newest(int wqeCounter) {
+        return posted - 1 - (posted - 1 - wqeCounter & 0xFF_FFFF);
+    }
+
     /** Takes a completion in. */
     Verdict complete(int side, long counter) {
         if (counter < 0 || counter >= posted) {

@@ -87,6 +87,11 @@ final class RunCommand implements Callable<Integer> {
             description = "What the content of chunks is derived from. Default: ${DEFAULT-VALUE}.")
     private long seed;
 
+    @Option(
+            names = "--merge",
+            description = "Let the NIC merge completions: several sends of one queue pair in one entry.")
+    private boolean merge;
+
     @Option(names = "--json", description = "Print one JSON object on standard output, all else on standard error.")
     private boolean json;
 
@@ -113,7 +118,7 @@ final class RunCommand implements Callable<Integer> {
         Workload workload;
         WorkloadTotals totals;
         try {
-            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed);
+            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge);
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }

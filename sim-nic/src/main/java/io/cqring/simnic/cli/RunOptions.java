@@ -12,8 +12,17 @@ import io.cqring.memory.CacheLines;
  * @param depth          entries per completion queue, a power of two
  * @param window         the most unfinished chunks per queue pair, 1 or more
  * @param seed           what the content is derived from
+ * @param merge          whether the device may merge completions
  */
-record RunOptions(int ranks, long chunkBytes, long copyLimitBytes, int cqeBytes, int depth, int window, long seed) {
+record RunOptions(
+        int ranks,
+        long chunkBytes,
+        long copyLimitBytes,
+        int cqeBytes,
+        int depth,
+        int window,
+        long seed,
+        boolean merge) {
 
     static final int MAX_RANKS = 64;
     private static final long MAX_REGION_BYTES = 2_147_483_000L;

@@ -26,6 +26,7 @@ final class RunReport {
     long errors;
     long payloadMismatches;
     long cqOverruns;
+    long mergedCompletions;
     long polls;
     long emptyPolls;
     long firstPostNs;
@@ -88,6 +89,8 @@ final class RunReport {
         json.put("cq_overruns", cqOverruns);
         json.put("cqe_bytes", options.cqeBytes());
         json.put("cq_depth", options.depth());
+        json.put("merge", options.merge());
+        json.put("merged_completions", mergedCompletions);
         json.put("polls", polls);
         json.put("empty_polls", emptyPolls);
         json.put("seconds", seconds());
@@ -121,6 +124,9 @@ final class RunReport {
         row(out, "errors", count(errors));
         row(out, "payload mismatches", count(payloadMismatches));
         row(out, "CQ overruns", count(cqOverruns));
+        if (options.merge()) {
+            row(out, "merged completions", count(mergedCompletions));
+        }
         row(out, "polls", count(polls) + ", of them empty " + count(emptyPolls));
         row(
                 out,

@@ -19,6 +19,7 @@ import io.cqring.simnic.workload.Collective;
 import io.cqring.simnic.workload.MessagePlan;
 import io.cqring.simnic.workload.Workload;
 import java.util.function.LongConsumer;
+import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
 import org.agrona.concurrent.YieldingIdleStrategy;
@@ -39,6 +40,10 @@ final class WorkloadRun implements AutoCloseable {
     private static final long DEVICE_SPINS = 1_000;
     private static final long DEVICE_YIELDS = 1_000;
     private static final long DEVICE_PARK_NS = 50_000;
+
+    /** Place of a link that does not exist: from rank 0 to itself. */
+    private static final int NO_LINK = 0;
+
     private static final int COUNTER_BITS = 40;
     private static final long COUNTER_MASK = (1L << COUNTER_BITS) - 1;
 
@@ -57,6 +62,9 @@ final class WorkloadRun implements AutoCloseable {
 
     /** By sender x ranks + receiver; null where both are the same. */
     private final Link[] links;
+
+    /** Index of the link that a queue pair sends on. */
+    private final Int2IntHashMap bySendingQp = new Int2IntHashMap(NO_LINK);
 
     private MessagePlan plan;
     private long unfinishedCompletions;
@@ -100,6 +108,8 @@ final class WorkloadRun implements AutoCloseable {
         nic.connect(qpOfOne, qpOfOther);
         links[index(one, other)] = new Link(ranks[one], ranks[other], qpOfOne, qpOfOther);
         links[index(other, one)] = new Link(ranks[other], ranks[one], qpOfOther, qpOfOne);
+        bySendingQp.put(qpOfOne.number(), index(one, other));
+        bySendingQp.put(qpOfOther.number(), index(other, one));
     }
 
     private int index(int sender, int receiver) {
@@ -267,10 +277,10 @@ final class WorkloadRun implements AutoCloseable {
 
         Rank(int number) {
             this.number = number;
-            this.cq = CompletionQueue.ofCapacity(options.depth())
+            CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.depth())
                     .strideBytes(options.cqeBytes())
-                    .overrunPolicy(OverrunPolicy.ERROR)
-                    .create();
+                    .overrunPolicy(OverrunPolicy.ERROR);
+            this.cq = (options.merge() ? builder.merging() : builder).create();
             nic.attach(cq);
             this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
             this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);
@@ -283,6 +293,10 @@ final class WorkloadRun implements AutoCloseable {
 
         @Override
         public void onCompletion(Completion completion) {
+            if (!completion.hasWorkRequestId()) {
+                onMerged(completion);
+                return;
+            }
             long id = completion.workRequestId();
             int side = (id & RECEIVE) == 0 ? ChunkLedger.REQUESTER : ChunkLedger.RESPONDER;
             long linkIndex = (id & ~RECEIVE) >>> COUNTER_BITS;
@@ -292,6 +306,18 @@ final class WorkloadRun implements AutoCloseable {
                 report.fault("rank " + number + ": nobody posted " + completion);
             } else {
                 link.complete(completion, side, id & COUNTER_MASK);
+            }
+        }
+
+        /** Merged: the work request is found by queue pair and counter, as drivers do. Only sends come like this. */
+        private void onMerged(Completion completion) {
+            report.mergedCompletions++;
+            Link link = links[bySendingQp.get(completion.qpNumber())];
+            if (link == null || link.sender != this) {
+                report.errors++;
+                report.fault("rank " + number + ": nobody posted " + completion);
+            } else {
+                link.complete(completion, ChunkLedger.REQUESTER, link.ledger.newest(completion.wqeCounter()));
             }
         }
     }

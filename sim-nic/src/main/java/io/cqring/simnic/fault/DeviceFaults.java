@@ -37,6 +37,22 @@ public class DeviceFaults {
     }
 
     /**
+     * Stages a completion of a queue that merges; the device flushes the queue soon after.
+     *
+     * @param writer        the device end of the queue it goes to
+     * @param header        see {@link CompletionWriter#stage}, as for the other words
+     * @param workRequestId the caller's tag of the work request
+     * @param length        length word
+     * @param detail        detail word
+     * @param timestamp     device ticks
+     * @return what the device shall believe: true if the completion was staged; false if no slot was free
+     */
+    public boolean stageCompletion(
+            CompletionWriter writer, long header, long workRequestId, long length, long detail, long timestamp) {
+        return writer.stage(header, workRequestId, length, detail, timestamp);
+    }
+
+    /**
      * Copies payload, before the completion that reports it is written. Called once per contiguous piece.
      *
      * @param into       where the bytes go

@@ -22,6 +22,28 @@ class ChunkLedgerTest {
         assertEquals(slots, ChunkLedger.slots(window));
     }
 
+    /** An entry keeps 24 bits of a counter; the newest chunk that has them is meant. Worked out by hand. */
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0, -16777216",
+        "1, 0, 0",
+        "1, 1, -16777215",
+        "5, 4, 4",
+        "5, 5, -16777211",
+        "5, 2, 2",
+        "16777216, 16777215, 16777215",
+        "16777217, 0, 16777216",
+        "16777217, 1, 1",
+        "16777220, 3, 16777219"
+    })
+    void theNewestChunkIsFoundByTheLowBitsOfItsCounter(int posted, int wqeCounter, long counter) {
+        ChunkLedger ledger = new ChunkLedger(1);
+        for (int i = 0; i < posted; i++) {
+            ledger.post(0, 0);
+        }
+        assertEquals(counter, ledger.newest(wqeCounter));
+    }
+
     @Test
     void aChunkIsFinishedWhenBothSidesHaveCompleted() {
         ChunkLedger ledger = new ChunkLedger(1);

@@ -151,6 +151,8 @@ class CliJarIT {
                         "cq_overruns",
                         "cqe_bytes",
                         "cq_depth",
+                        "merge",
+                        "merged_completions",
                         "polls",
                         "empty_polls",
                         "seconds",
@@ -164,6 +166,7 @@ class CliJarIT {
         assertEquals(76, json.get("chunks").asInt());
         assertEquals(152, json.get("completions_expected").asInt());
         assertEquals(16, json.get("cq_depth").asInt());
+        assertEquals(0, json.get("merged_completions").asLong());
         assertClean(json);
         assertTrue(json.get("polls").asLong() >= json.get("empty_polls").asLong());
         JsonNode latency = json.get("latency_ns");
@@ -193,6 +196,20 @@ class CliJarIT {
         assertEquals(cqeBytes, json.get("cqe_bytes").asInt());
         assertEquals(2 * 201_745, json.get("completions_expected").asLong());
         assertClean(json);
+        assertEquals(0, outcome.exitCode());
+    }
+
+    /** Sends are merged, never receives, which carry immediate data: at most half of all completions. */
+    @ParameterizedTest
+    @CsvSource({"32", "64", "128"})
+    void theBuiltInSampleRunsCleanWithMergedCompletions(int cqeBytes) throws Exception {
+        Outcome outcome = cqring("run", "--json", "--merge", "--limit", "60", "--cqe", Integer.toString(cqeBytes));
+        assertEquals("", outcome.err());
+        JsonNode json = new ObjectMapper().readTree(outcome.out());
+        assertClean(json);
+        assertTrue(json.get("merge").asBoolean());
+        long merged = json.get("merged_completions").asLong();
+        assertTrue(merged > 0 && merged <= json.get("completions").asLong() / 2, outcome.out());
         assertEquals(0, outcome.exitCode());
     }
 
