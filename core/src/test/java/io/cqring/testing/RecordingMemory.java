@@ -50,6 +50,9 @@ public final class RecordingMemory extends QueueMemory {
     /** Fault hook: stores of words for which this holds are lost on their way. */
     private IntPredicate lostStores = offset -> false;
 
+    /** Race hook: runs before each compare-and-set. */
+    private Runnable beforeCompareAndSet = () -> {};
+
     /**
      * Memory of its own.
      *
@@ -67,6 +70,24 @@ public final class RecordingMemory extends QueueMemory {
      */
     public void loseStores(IntPredicate offsets) {
         this.lostStores = offsets;
+    }
+
+    /**
+     * From now on, each compare-and-set comes after something else has happened.
+     *
+     * @param before what
+     */
+    public void onCompareAndSet(Runnable before) {
+        this.beforeCompareAndSet = before;
+    }
+
+    /**
+     * The memory itself, for accesses that are not to be written down.
+     *
+     * @return what lies under this
+     */
+    public QueueMemory real() {
+        return real;
     }
 
     /** Forgets what was written down. */
@@ -148,6 +169,7 @@ public final class RecordingMemory extends QueueMemory {
 
     @Override
     public boolean compareAndSetLong(long offset, long expected, long value) {
+        beforeCompareAndSet.run();
         return stores(Op.COMPARE_AND_SET, offset, value) && real.compareAndSetLong(offset, expected, value);
     }
 
