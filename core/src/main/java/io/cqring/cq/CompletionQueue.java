@@ -16,6 +16,9 @@ import java.util.Objects;
  * <p>Four ways to poll: {@link #poll} hands entries to a handler; {@link #startPoll}, {@link #next} and {@link #endPoll} are a
  * cursor, for loops without a callback; {@link #pollInto} copies entries out; {@link #peek} looks and consumes nothing.
  *
+ * <p>Many threads may poll a queue that is made with {@link Builder#sharedPollers}: each through a {@link CompletionPoller} of
+ * its own, from {@link #newPoller}. Such a queue's own poll calls, and {@link #peek}, are refused.
+ *
  * <p>The queue is safe to hand to other threads in any way that publishes Java objects safely.
  *
  * @see <a href="https://man7.org/linux/man-pages/man3/ibv_poll_cq.3.html">ibv_poll_cq(3), whose contract this follows</a>
@@ -42,6 +45,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private final CompletionWriter writer;
     private final Completion view;
     private final int publishInterval;
+    private final boolean shared;
 
     /** Where completions of merged entries are laid out one by one, and the view of it; null unless the queue merges. */
     private final QueueMemory scratch;
@@ -51,16 +55,17 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Every entry is a completion, and entries become valid in order. */
     private boolean ordinary;
 
-    private CompletionQueue(
-            QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, boolean merging) {
-        super(memory, geometry, startSequence);
-        this.writer = new CompletionWriter(memory, geometry, startSequence, policy, merging);
+    private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
+        super(memory, geometry, chosen.startSequence);
+        final boolean merging = chosen.merging;
+        this.writer = new CompletionWriter(memory, geometry, chosen.startSequence, chosen.policy, merging);
         this.scratch = merging ? QueueMemory.allocate(geometry.strideBytes()) : null;
         this.expanded = merging ? new Completion(scratch, geometry.strideBytes()) : null;
         this.ordinary = !merging;
         this.view = new Completion(memory, geometry.strideBytes());
         this.current = view;
         this.publishInterval = Math.max(1, capacity / 4);
+        this.shared = chosen.shared;
     }
 
     /**
@@ -97,6 +102,14 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     @Override
+    void requirePlayable() {
+        if (shared) {
+            throw new IllegalStateException("completion queue has shared pollers: each thread polls through a"
+                    + " CompletionPoller of its own, from newPoller()");
+        }
+    }
+
+    @Override
     void letGo() {
         if (!inHandler) { // the poll under way finishes, and its handler may still read its entry
             abandonCursor();
@@ -110,6 +123,46 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public CompletionWriter writer() {
         return writer;
+    }
+
+    /**
+     * Makes one more poller of a queue with {@link Builder#sharedPollers}, with claims of up to 16 entries. Any thread, at any
+     * time, as often as wanted.
+     *
+     * @return a poller, for one thread
+     * @throws IllegalStateException as {@link #newPoller(int)}
+     */
+    public CompletionPoller newPoller() {
+        return newPoller(CompletionPoller.DEFAULT_BATCH);
+    }
+
+    /**
+     * Makes one more poller of a queue with {@link Builder#sharedPollers}. Any thread, at any time, as often as wanted.
+     *
+     * @param batch the most entries that one claim takes away from the other pollers, 1 or more; more than the capacity is
+     *              allowed. The poller has memory of its own for that many. Larger claims cost less per entry; smaller ones
+     *              share the work more evenly, and fewer entries wait when a handler is slow or throws
+     * @return a poller, for one thread
+     * @throws IllegalArgumentException if {@code batch} is below 1
+     * @throws IllegalStateException    if the queue has one poller, or is closed
+     */
+    public CompletionPoller newPoller(int batch) {
+        if (batch < 1) {
+            throw new IllegalArgumentException("batch must be 1 or more: " + batch);
+        }
+        if (!shared) {
+            throw new IllegalStateException(
+                    "completion queue has one poller, who calls the queue itself: make it with sharedPollers() to have many");
+        }
+        if (isQueueClosed()) {
+            throw queueClosed();
+        }
+        return new CompletionPoller(this, Math.min(batch, capacity));
+    }
+
+    /** The arithmetic of this queue, for its pollers. */
+    RingGeometry geometry() {
+        return RingGeometry.of(firstSlotOffset, capacity, 1 << strideShift);
     }
 
     /**
@@ -279,14 +332,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             throw negativeLimit(limit);
         }
         final int most = Math.min(limit, capacity);
-        if (into.length < most) {
-            throw new IllegalArgumentException("array of " + into.length + " is shorter than the limit: " + most);
-        }
-        for (int i = 0; i < most; i++) {
-            if (into[i] == null) {
-                throw new IllegalArgumentException("array must hold WorkCompletions to fill: null at index " + i);
-            }
-        }
+        requireRoom(into, most);
         final boolean dead = dead();
         int taken = 0;
         while (taken != most && advance()) {
@@ -298,6 +344,17 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             throw overrun();
         }
         return taken;
+    }
+
+    static void requireRoom(WorkCompletion[] into, int most) {
+        if (into.length < most) {
+            throw new IllegalArgumentException("array of " + into.length + " is shorter than the limit: " + most);
+        }
+        for (int i = 0; i < most; i++) {
+            if (into[i] == null) {
+                throw new IllegalArgumentException("array must hold WorkCompletions to fill: null at index " + i);
+            }
+        }
     }
 
     /**
@@ -366,10 +423,16 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * Shows the oldest ready completion and consumes nothing. An open cursor is abandoned.
      *
      * @return a view, valid until the next call on this queue; null if none is ready
-     * @throws IllegalStateException as {@link #poll}
+     * @throws IllegalStateException as {@link #poll}; also if the queue has shared pollers: what a peek showed, another poller
+     *                               could have taken, and the device overwritten, before the caller looked
      * @throws CqOverrunException    as {@link #poll}
      */
     public Completion peek() {
+        if (shared) {
+            throw new IllegalStateException(
+                    "completion queue has shared pollers, so there is no peek: another poller may"
+                            + " take the entry, and the device overwrite it, while it is looked at");
+        }
         enterPoll();
         final boolean dead = dead();
         int found = PASSED_OVER;
@@ -484,7 +547,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return true;
     }
 
-    private static long header(QueueMemory memory, long slot) {
+    static long header(QueueMemory memory, long slot) {
         // Edge CQ-OWN, host end: the owner bit, then the words of this slot and of all slots before it. Partner:
         // CompletionWriter.publish. The kernel's dma_rmb(). Weaker (plain): fields may be loaded before the owner bit,
         // and show the last lap. Shown by CqOwnStress.
@@ -498,7 +561,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         memory.putLongRelease(CqRegion.CONSUMER_SEQUENCE, sequence);
     }
 
-    private boolean dead() {
+    boolean dead() {
         // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first
         // owner bit, so an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left
         // unpolled when the exception is thrown. Shown by StateStress.
@@ -510,11 +573,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 "completion queue is being polled: a handler must not poll or release its own queue");
     }
 
-    private CqOverrunException overrun() {
+    CqOverrunException overrun() {
         return new CqOverrunException(writer.lostEntries(), capacity);
     }
 
-    private static IllegalArgumentException negativeLimit(int limit) {
+    static IllegalArgumentException negativeLimit(int limit) {
         return new IllegalArgumentException("limit must be 0 or more: " + limit);
     }
 
@@ -522,6 +585,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * Completions published and not yet returned to the device. Any thread. On the polling thread, that many can be polled
      * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
      * may also be too high, by what was polled and published during the call.
+     *
+     * <p>With shared pollers every thread is such another thread: the count is of what no poller has claimed, and a poll may find
+     * less, or nothing, because another poller came first.
      *
      * @return entries, 0 to capacity
      */
@@ -546,7 +612,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /**
      * Whether the count of ready completions is 0. If the polling thread gets false outside a handler, its next poll returns at
      * least one; within a handler the entries of the poll under way still count. After true, a poll may still find what has just
-     * been published: to know, poll or {@link #peek}.
+     * been published: to know, poll or {@link #peek}. With shared pollers false promises nothing: another may come first.
      *
      * @return size() == 0
      */
@@ -606,7 +672,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /**
      * Closes both ends, from any thread: calls that start later throw {@link IllegalStateException}; calls under way finish.
-     * What is unpolled is given up. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
+     * What is unpolled is given up, also what a {@link CompletionPoller} has claimed and not delivered. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
      * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way and nobody
      * uses the view of a {@link #peek}, a cursor or a claim any more.
      */
@@ -623,6 +689,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         private long startSequence;
         private QueueMemory memory;
         private boolean merging;
+        private boolean shared;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -687,12 +754,29 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
 
         /**
+         * Lets many threads poll the queue at once, each through a {@link CompletionPoller} from
+         * {@link CompletionQueue#newPoller}. Each completion goes to one of them. Entries are copied out of the ring, so for a
+         * single poller the ordinary queue is faster.
+         *
+         * @return this
+         */
+        public Builder sharedPollers() {
+            this.shared = true;
+            return this;
+        }
+
+        /**
          * Makes the queue, empty.
          *
          * @return the host end; {@link CompletionQueue#writer} is the device end
-         * @throws IllegalArgumentException if a number breaks its rule or the memory is too small; nothing is touched
+         * @throws IllegalArgumentException if a number breaks its rule, two choices do not go together or the memory is too
+         *                                  small; nothing is touched
          */
         public CompletionQueue create() {
+            if (merging && shared) {
+                throw new IllegalArgumentException("merging needs one poller: a slot is returned only when all its"
+                        + " completions have been handed out; choose merging() or sharedPollers()");
+            }
             RingGeometry geometry = CqRegion.geometry(capacity, strideBytes);
             long bytes = CqRegion.requiredBytes(capacity, strideBytes);
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
@@ -701,7 +785,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                         + capacity + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
             }
             CqRegion.initialise(region, geometry, startSequence, memory == null);
-            return new CompletionQueue(region, geometry, startSequence, policy, merging);
+            return new CompletionQueue(region, geometry, this);
         }
     }
 }

@@ -12,10 +12,13 @@ abstract class QueueEndFields extends LeftPad {
     /** Device end: first sequence that needs a newer consumer sequence. Host end: not used. */
     long creditLimit;
 
-    /** Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open. */
+    /**
+     * Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open;
+     * claimed but not delivered at a {@link CompletionPoller}.
+     */
     int held;
 
-    /** Completions that the open cursor has shown: held less what was passed over. Host end only. */
+    /** Completions that the open cursor has shown, 0: none open. Host end only. */
     int shown;
 
     /**
@@ -88,6 +91,15 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Forgets what this end has in hand and detaches its view: nobody may touch a slot through it any more. */
     abstract void letGo();
 
+    /** Throws if no thread may play this end, or none any more. */
+    void requirePlayable() {}
+
+    /** What a thread is told while another one plays this end. */
+    String refusal(Thread holder, Thread self) {
+        return "completion queue has one " + endName() + ", thread " + holder.getName()
+                + "; it must release the role before thread " + self.getName() + " can take it";
+    }
+
     /** Lets the calling thread in, or throws. Every call of an end starts here. */
     final void enter() {
         if (player != Thread.currentThread()) {
@@ -97,20 +109,29 @@ abstract class QueueEnd extends QueueEndRightPad {
         // nothing else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
             letGo();
-            throw new IllegalStateException("completion queue is closed");
+            throw queueClosed();
         }
     }
 
-    private void takeRole() {
+    /** Whether the queue is closed, for calls that are not a player's. */
+    final boolean isQueueClosed() {
+        return memory.getLongOpaque(CqRegion.CLOSED) != 0;
+    }
+
+    static IllegalStateException queueClosed() {
+        return new IllegalStateException("completion queue is closed");
+    }
+
+    final void takeRole() {
         Thread self = Thread.currentThread();
         // Edge ROLE, taking end: CAS with full ordering. Partner: releaseRole of the last player, or the end of its
         // thread (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and
         // both use one sequence. Shown by RoleStress.
         Thread holder = role.get();
         while (holder != self) {
+            requirePlayable(); // after each look at the role: what the last player decided is visible
             if (holder != null && holder.isAlive()) {
-                throw new IllegalStateException("completion queue has one " + endName() + ", thread " + holder.getName()
-                        + "; it must release the role before thread " + self.getName() + " can take it");
+                throw new IllegalStateException(refusal(holder, self));
             }
             if (role.compareAndSet(holder, self)) {
                 break;

@@ -98,6 +98,16 @@ class PaddingTest {
         assertEquals(rare, mutableFields(CompletionWriter.class), "a field that is stored, outside the padding");
     }
 
+    @FieldBug(102)
+    @Test
+    void whatOneOfManyPollersStoresSharesNoLine() {
+        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
+        assertKeptApart(CompletionPoller.class, hot);
+        Set<String> rare = new TreeSet<>(Set.of("closed"));
+        rare.addAll(hot);
+        assertEquals(rare, mutableFields(CompletionPoller.class), "a field that is stored, outside the padding");
+    }
+
     /** The view is stored to at each entry by the poller, the claimed entry at each word by the writer. */
     @FieldBug(102)
     @Test

@@ -2,11 +2,13 @@ package io.cqring.memory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.testing.FieldBug;
 import io.cqring.testing.RecordingMemory;
+import io.cqring.testing.Threads;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -127,13 +129,21 @@ class QueueMemoryTest {
         QueueMemory memory = QueueMemory.allocate(136);
         SplittableRandom random = new SplittableRandom(2);
         for (int offset = 0; offset <= 128; offset += 8) {
-            for (int mode = 0; mode < 3; mode++) {
+            for (int mode = 0; mode < 4; mode++) {
                 memory.fill(0, 136, (byte) 0x33);
                 long value = random.nextLong();
                 if (mode == 0) {
                     memory.putLong(offset, value);
                 } else if (mode == 1) {
                     memory.putLongOpaque(offset, value);
+                } else if (mode == 2) {
+                    long before = 0x3333_3333_3333_3333L;
+                    assertFalse(memory.compareAndSetLong(offset, ~before, value));
+                    assertFalse(memory.compareAndSetLong(offset, before ^ 1L << 63, value), "all 64 bits are compared");
+                    assertFalse(memory.compareAndSetLong(offset, before ^ 1, value));
+                    assertEquals(before, memory.getLong(offset), "refused: unchanged");
+                    assertTrue(memory.compareAndSetLong(offset, before, value));
+                    assertFalse(memory.compareAndSetLong(offset, before, ~value), "only once");
                 } else {
                     memory.putLongRelease(offset, value);
                 }
@@ -150,6 +160,22 @@ class QueueMemoryTest {
         }
     }
 
+    /** Three threads add to one word; no addition is lost, so compare and set are one step. */
+    @Test
+    void shouldCompareAndSetAsOneStep() {
+        QueueMemory memory = QueueMemory.allocate(8);
+        Threads.Body adder = spin -> {
+            for (int i = 0; i < 100_000; i++) {
+                long seen = memory.getLong(0);
+                while (!memory.compareAndSetLong(0, seen, seen + 1)) {
+                    seen = memory.getLong(0);
+                }
+            }
+        };
+        Threads.run(adder, adder, adder);
+        assertEquals(300_000, memory.getLong(0));
+    }
+
     /** In tests (-ea) a word out of bounds, or across a word boundary, is an error on both routes. */
     @Test
     void shouldCatchWordsOutOfBounds() {
@@ -161,7 +187,8 @@ class QueueMemoryTest {
                 () -> memory.getLongAcquire(offset),
                 () -> memory.putLong(offset, 1),
                 () -> memory.putLongOpaque(offset, 1),
-                () -> memory.putLongRelease(offset, 1)
+                () -> memory.putLongRelease(offset, 1),
+                () -> memory.compareAndSetLong(offset, 0, 1)
             }) {
                 assertThrows(AssertionError.class, access, () -> "offset " + offset);
             }

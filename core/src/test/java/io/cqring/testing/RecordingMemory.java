@@ -21,6 +21,8 @@ public final class RecordingMemory extends QueueMemory {
         GET_ACQUIRE,
         /** Release store. */
         PUT_RELEASE,
+        /** Compare-and-set; the value is what it would store, whether it did or not. */
+        COMPARE_AND_SET,
         /** Byte-wise access of any kind. */
         BYTES;
 
@@ -30,7 +32,7 @@ public final class RecordingMemory extends QueueMemory {
          * @return true for stores
          */
         public boolean isStore() {
-            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == BYTES;
+            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == COMPARE_AND_SET || this == BYTES;
         }
     }
 
@@ -47,6 +49,9 @@ public final class RecordingMemory extends QueueMemory {
 
     /** Fault hook: stores of words for which this holds are lost on their way. */
     private IntPredicate lostStores = offset -> false;
+
+    /** Race hook: runs before each compare-and-set. */
+    private Runnable beforeCompareAndSet = () -> {};
 
     /**
      * Memory of its own.
@@ -65,6 +70,24 @@ public final class RecordingMemory extends QueueMemory {
      */
     public void loseStores(IntPredicate offsets) {
         this.lostStores = offsets;
+    }
+
+    /**
+     * From now on, each compare-and-set comes after something else has happened.
+     *
+     * @param before what
+     */
+    public void onCompareAndSet(Runnable before) {
+        this.beforeCompareAndSet = before;
+    }
+
+    /**
+     * The memory itself, for accesses that are not to be written down.
+     *
+     * @return what lies under this
+     */
+    public QueueMemory real() {
+        return real;
     }
 
     /** Forgets what was written down. */
@@ -142,6 +165,12 @@ public final class RecordingMemory extends QueueMemory {
         if (stores(Op.PUT_RELEASE, offset, value)) {
             real.putLongRelease(offset, value);
         }
+    }
+
+    @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        beforeCompareAndSet.run();
+        return stores(Op.COMPARE_AND_SET, offset, value) && real.compareAndSetLong(offset, expected, value);
     }
 
     @Override
