@@ -145,6 +145,28 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        assert inBounds(offset);
+        if (FAST) {
+            boolean set = UnsafeApi.compareAndSetLong(null, address + offset, expected, value);
+            Reference.reachabilityFence(this);
+            return set;
+        }
+        return LONGS.compareAndSet(buffer, (int) offset, expected, value);
+    }
+
+    @Override
+    public long getAndAddLong(long offset, long delta) {
+        assert inBounds(offset);
+        if (FAST) {
+            long before = UnsafeApi.getAndAddLong(null, address + offset, delta);
+            Reference.reachabilityFence(this);
+            return before;
+        }
+        return (long) LONGS.getAndAdd(buffer, (int) offset, delta);
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         buffer.get(offset, into, index, length);
     }

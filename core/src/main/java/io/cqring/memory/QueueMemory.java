@@ -128,6 +128,25 @@ public abstract class QueueMemory {
     public abstract void putLongRelease(long offset, long value);
 
     /**
+     * Compare-and-set, volatile: atomic, nothing moves across it in either direction. Does not fail by chance.
+     *
+     * @param offset   bytes from the start of the region, a multiple of 8
+     * @param expected the value that must be there
+     * @param value    the value that replaces it
+     * @return true if it was there and has been replaced; false if another was there, which stays
+     */
+    public abstract boolean compareAndSetLong(long offset, long expected, long value);
+
+    /**
+     * Get-and-add, volatile: atomic, nothing moves across it in either direction.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @param delta  what is added, with wrap-around
+     * @return the value before
+     */
+    public abstract long getAndAddLong(long offset, long delta);
+
+    /**
      * Copies bytes out of the region, plain.
      *
      * @param offset bytes from the start of the region; any alignment

@@ -2,11 +2,13 @@ package io.cqring.memory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.testing.FieldBug;
 import io.cqring.testing.RecordingMemory;
+import io.cqring.testing.Threads;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -127,15 +129,22 @@ class QueueMemoryTest {
         QueueMemory memory = QueueMemory.allocate(136);
         SplittableRandom random = new SplittableRandom(2);
         for (int offset = 0; offset <= 128; offset += 8) {
-            for (int mode = 0; mode < 3; mode++) {
+            for (int mode = 0; mode < 5; mode++) {
                 memory.fill(0, 136, (byte) 0x33);
                 long value = random.nextLong();
                 if (mode == 0) {
                     memory.putLong(offset, value);
                 } else if (mode == 1) {
                     memory.putLongOpaque(offset, value);
-                } else {
+                } else if (mode == 2) {
                     memory.putLongRelease(offset, value);
+                } else if (mode == 3) {
+                    assertFalse(memory.compareAndSetLong(offset, 0x3333_3333_3333_3332L, value));
+                    assertEquals(0x3333_3333_3333_3333L, memory.getLong(offset), "another was there: it stays");
+                    assertTrue(memory.compareAndSetLong(offset, 0x3333_3333_3333_3333L, value));
+                } else {
+                    long delta = value - 0x3333_3333_3333_3333L; // wraps
+                    assertEquals(0x3333_3333_3333_3333L, memory.getAndAddLong(offset, delta));
                 }
                 assertEquals(value, memory.getLong(offset));
                 assertEquals(value, memory.getLongOpaque(offset));
@@ -150,6 +159,30 @@ class QueueMemoryTest {
         }
     }
 
+    /** Two threads count in one word, one by get-and-add, one by compare-and-set: no step is lost. */
+    @Test
+    void shouldLoseNoStepOfTwoThreads() {
+        QueueMemory memory = QueueMemory.allocate(64);
+        int steps = 200_000;
+        Threads.run(
+                spin -> {
+                    for (int i = 0; i < steps; i++) {
+                        memory.getAndAddLong(8, 1);
+                    }
+                },
+                spin -> {
+                    for (int i = 0; i < steps; ) {
+                        long before = memory.getLongOpaque(8);
+                        if (memory.compareAndSetLong(8, before, before + 1)) {
+                            i++;
+                        } else {
+                            spin.once();
+                        }
+                    }
+                });
+        assertEquals(2L * steps, memory.getLong(8));
+    }
+
     /** In tests (-ea) a word out of bounds, or across a word boundary, is an error on both routes. */
     @Test
     void shouldCatchWordsOutOfBounds() {
@@ -161,7 +194,9 @@ class QueueMemoryTest {
                 () -> memory.getLongAcquire(offset),
                 () -> memory.putLong(offset, 1),
                 () -> memory.putLongOpaque(offset, 1),
-                () -> memory.putLongRelease(offset, 1)
+                () -> memory.putLongRelease(offset, 1),
+                () -> memory.compareAndSetLong(offset, 0, 1),
+                () -> memory.getAndAddLong(offset, 1)
             }) {
                 assertThrows(AssertionError.class, access, () -> "offset " + offset);
             }

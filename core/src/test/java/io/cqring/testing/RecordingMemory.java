@@ -21,6 +21,10 @@ public final class RecordingMemory extends QueueMemory {
         GET_ACQUIRE,
         /** Release store. */
         PUT_RELEASE,
+        /** Compare-and-set; the value is the new one. */
+        COMPARE_AND_SET,
+        /** Get-and-add; the value is what is added. */
+        GET_AND_ADD,
         /** Byte-wise access of any kind. */
         BYTES;
 
@@ -30,7 +34,10 @@ public final class RecordingMemory extends QueueMemory {
          * @return true for stores
          */
         public boolean isStore() {
-            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == BYTES;
+            return switch (this) {
+                case GET, GET_OPAQUE, GET_ACQUIRE -> false;
+                case PUT, PUT_OPAQUE, PUT_RELEASE, COMPARE_AND_SET, GET_AND_ADD, BYTES -> true;
+            };
         }
     }
 
@@ -142,6 +149,18 @@ public final class RecordingMemory extends QueueMemory {
         if (stores(Op.PUT_RELEASE, offset, value)) {
             real.putLongRelease(offset, value);
         }
+    }
+
+    @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        log.add(new Access(Op.COMPARE_AND_SET, (int) offset, value));
+        return real.compareAndSetLong(offset, expected, value);
+    }
+
+    @Override
+    public long getAndAddLong(long offset, long delta) {
+        log.add(new Access(Op.GET_AND_ADD, (int) offset, delta));
+        return real.getAndAddLong(offset, delta);
     }
 
     @Override
