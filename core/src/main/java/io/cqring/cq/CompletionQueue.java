@@ -27,16 +27,24 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Entries that a call takes one by one before it looks ahead: a short call is about latency and touches no line more. */
     private static final int LOOK_AHEAD_AFTER = 8;
 
+    /** The one writer, or null if there are many. */
     private final CompletionWriter writer;
+
+    /** What many writers share, or null if there is one. */
+    private final ClaimRows claimRows;
+
     private final Completion view;
     private final int publishInterval;
 
     /** Every entry is a completion, and entries become valid in order. */
-    private boolean ordinary = true;
+    private boolean ordinary;
 
-    private CompletionQueue(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
+    private CompletionQueue(
+            QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, int writers) {
         super(memory, geometry, startSequence);
-        this.writer = new CompletionWriter(memory, geometry, startSequence, policy);
+        this.writer = writers == 1 ? new CompletionWriter(memory, geometry, startSequence, policy) : null;
+        this.claimRows = writers == 1 ? null : new ClaimRows(memory, geometry, startSequence, policy, writers);
+        this.ordinary = writers == 1;
         this.view = new Completion(memory, geometry.strideBytes());
         this.publishInterval = Math.max(1, capacity / 4);
     }
@@ -53,7 +61,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Memory that a queue takes, exact.
+     * Memory that a queue with one writer takes, exact.
      *
      * @param capacity    entries; a power of two
      * @param strideBytes bytes per entry: 32, 64 or 128
@@ -61,7 +69,20 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @throws IllegalArgumentException if a number breaks its rule
      */
     public static long requiredBytes(int capacity, int strideBytes) {
-        return CqRegion.requiredBytes(capacity, strideBytes);
+        return requiredBytes(capacity, strideBytes, 1);
+    }
+
+    /**
+     * Memory that a queue takes, exact.
+     *
+     * @param capacity    entries; a power of two
+     * @param strideBytes bytes per entry: 32, 64 or 128
+     * @param writers     the most writers, 1 to 64
+     * @return bytes
+     * @throws IllegalArgumentException if a number breaks its rule
+     */
+    public static long requiredBytes(int capacity, int strideBytes, int writers) {
+        return CqRegion.requiredBytes(capacity, strideBytes, writers);
     }
 
     /** From now on entries may be passed over, or become valid out of order. For the polling thread. */
@@ -82,12 +103,56 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * The device end of this queue. Always the same object.
+     * The device end of a queue with one writer. Always the same object.
      *
      * @return the writer
+     * @throws IllegalStateException if the queue was made for many writers
      */
     public CompletionWriter writer() {
+        if (writer == null) {
+            throw new IllegalStateException(
+                    "completion queue was made for many writers: newWriter() opens one per writing thread");
+        }
         return writer;
+    }
+
+    /**
+     * Opens a device end of a queue with many writers, one per writing thread. Any thread; may wait for another newWriter,
+     * recover, or close of a writer.
+     *
+     * @return a new writer, to be closed when it is no longer needed
+     * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for, or is closed
+     */
+    public SharedWriter newWriter() {
+        return claimRows().open();
+    }
+
+    /**
+     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, and writers closed
+     * after a call that an exception had cut short. Their entries become abandoned ones, which polls pass over, so that
+     * completions behind them can be polled; what they had published stays. The writers are closed and their places free for
+     * {@link #newWriter}.
+     *
+     * <p>A living writer's claim is never touched, however long it is open. While one may, by what its row says, own a sequence
+     * that one that is gone may own too, nothing is decided about it: call again later. Any thread, at any time; may wait for
+     * another recover, newWriter, or close of a writer. Writers and poller need not stop.
+     *
+     * @return entries abandoned by this call
+     * @throws IllegalStateException if the queue was made for one writer, or is closed
+     */
+    public int recover() {
+        return claimRows().recover();
+    }
+
+    private ClaimRows claimRows() {
+        if (claimRows == null) {
+            throw new IllegalStateException(
+                    "completion queue was made for one writer: writer() is it; writers(n) makes a queue for many");
+        }
+        if (isClosed()) {
+            throw new IllegalStateException("completion queue is closed");
+        }
+        return claimRows;
     }
 
     /**
@@ -115,7 +180,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final boolean dead = dead();
         final int most = Math.min(limit, capacity);
         final int taken = ordinary ? pollRuns(handler, most) : pollEach(handler, most);
-        if (dead && taken == 0 && limit != 0) {
+        if (dead && taken == 0 && limit != 0 && isDrained()) {
             throw overrun();
         }
         return taken;
@@ -203,6 +268,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             view.detach();
             if (next != first) {
                 this.sequence = next;
+                countPassedOver((int) (next - first) - taken);
                 publishConsumed(next);
             }
         }
@@ -245,8 +311,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             view.copyTo(into[taken++]);
         }
         view.detach();
-        consumeHeld();
-        if (dead && taken == 0 && limit != 0) {
+        consumeHeld(taken);
+        if (dead && taken == 0 && limit != 0 && isDrained()) {
             throw overrun();
         }
         return taken;
@@ -267,8 +333,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             shown = 1;
             return true;
         }
-        consumeHeld();
-        if (dead) {
+        consumeHeld(0);
+        if (dead && isDrained()) {
             throw overrun();
         }
         return false;
@@ -309,7 +375,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public int endPoll() {
         enterCursor();
         final int taken = shown;
-        consumeHeld();
+        consumeHeld(taken);
         abandonCursor();
         return taken;
     }
@@ -328,11 +394,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (found) {
             held--;
         }
-        consumeHeld(); // what was passed over is nobody's any more
+        consumeHeld(0); // what was passed over is nobody's any more
         if (found) {
             return view;
         }
-        if (dead) {
+        if (dead && isDrained()) {
             throw overrun();
         }
         return null;
@@ -374,9 +440,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return false;
     }
 
-    /** Returns what is in hand to the device. */
-    private void consumeHeld() {
+    /** Returns what is in hand to the device: so many completions, and what was passed over. */
+    private void consumeHeld(int completions) {
         if (held != 0) {
+            countPassedOver(held - completions);
             sequence += held;
             held = 0;
             publishConsumed(sequence);
@@ -407,6 +474,27 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         memory.putLongRelease(CqRegion.CONSUMER_SEQUENCE, sequence);
     }
 
+    /** Counts what was passed over, before the consumer sequence says that it is gone. */
+    private void countPassedOver(int count) {
+        if (count != 0) {
+            // Published by the consumer sequence, edge CQ-COUNT. Only the poller stores to it.
+            memory.putLongOpaque(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
+        }
+    }
+
+    /** The queue is dead and nothing is ready: whether all that was claimed has been polled, so that nothing will follow. */
+    private boolean isDrained() {
+        if (claimRows == null) {
+            return true;
+        }
+        // Edge CQ-CLAIM, host end: a compare-and-set that changes nothing, so that any later claim comes after it, sees
+        // the
+        // flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that had looked
+        // at the
+        // flag before it was set publishes an entry after the end was reported. Shown by CqClaimStress.
+        return memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, sequence, sequence);
+    }
+
     private boolean dead() {
         // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first
         // owner bit, so an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left
@@ -420,7 +508,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     private CqOverrunException overrun() {
-        return new CqOverrunException(writer.lostEntries(), capacity);
+        return new CqOverrunException(lostEntries(), capacity);
     }
 
     private static IllegalArgumentException negativeLimit(int limit) {
@@ -432,6 +520,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
      * may also be too high, by what was polled and published during the call.
      *
+     * <p>With many writers, open claims count as well: what is claimed and neither published nor given back may or may not become
+     * a completion, so fewer may be ready. Abandoned entries do not count.
+     *
      * @return entries, 0 to capacity
      */
     public int size() {
@@ -439,8 +530,18 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         // published one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never
         // have been true, and "not empty" would not promise the poller a completion. Shown by CqCountStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
+        long abandoned = claimRows == null ? 0 : abandonedAndNotPassedOver();
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
-        return (int) Math.max(0, Math.min(published - consumed, capacity));
+        return (int) Math.max(0, Math.min(published - consumed - abandoned, capacity));
+    }
+
+    /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
+    private long abandonedAndNotPassedOver() {
+        // Edge CQ-COUNT, observing end. Partner: ClaimRows.abandon. First what was passed over, then what was
+        // abandoned, which
+        // is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
+        long passed = memory.getLongAcquire(CqRegion.PASSED_OVER);
+        return memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed;
     }
 
     /**
@@ -454,7 +555,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /**
      * Whether the count of ready completions is 0. If the polling thread gets false outside a handler, its next poll returns at
-     * least one; within a handler the entries of the poll under way still count. After true, a poll may still find what has just
+     * least one, unless there are many writers: then what is counted may still be an open claim. Within a handler the entries of the poll under way still count. After true, a poll may still find what has just
      * been published: to know, poll or {@link #peek}.
      *
      * @return size() == 0
@@ -487,7 +588,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @return entries
      */
     public long lostEntries() {
-        return writer.lostEntries();
+        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
     }
 
     /**
@@ -522,6 +623,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         private OverrunPolicy policy = OverrunPolicy.BACKPRESSURE;
         private long startSequence;
         private QueueMemory memory;
+        private int writers = 1;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -561,9 +663,21 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
 
         /**
+         * Sets how many may write at the same time. With 1, the queue has one {@link CompletionQueue#writer}; with more, each
+         * writing thread opens a {@link SharedWriter} by {@link CompletionQueue#newWriter}.
+         *
+         * @param most the most writers that may be open, 1 to 64
+         * @return this
+         */
+        public Builder writers(int most) {
+            this.writers = most;
+            return this;
+        }
+
+        /**
          * Uses the caller's memory; whatever it holds is overwritten.
          *
-         * @param memory a region of at least {@link CompletionQueue#requiredBytes} bytes; bytes beyond are not touched
+         * @param memory a region of at least {@link CompletionQueue#requiredBytes(int, int, int)} bytes; bytes beyond are not touched
          * @return this
          */
         public Builder memory(QueueMemory memory) {
@@ -574,19 +688,19 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         /**
          * Makes the queue, empty.
          *
-         * @return the host end; {@link CompletionQueue#writer} is the device end
+         * @return the host end; {@link CompletionQueue#writer} or {@link CompletionQueue#newWriter} is the device end
          * @throws IllegalArgumentException if a number breaks its rule or the memory is too small; nothing is touched
          */
         public CompletionQueue create() {
-            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes);
-            long bytes = CqRegion.requiredBytes(capacity, strideBytes);
+            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers);
+            long bytes = CqRegion.requiredBytes(capacity, strideBytes, writers);
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
             if (region.sizeBytes() < bytes) {
                 throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for "
                         + capacity + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
             }
             CqRegion.initialise(region, geometry, startSequence, memory == null);
-            return new CompletionQueue(region, geometry, startSequence, policy);
+            return new CompletionQueue(region, geometry, startSequence, policy, writers);
         }
     }
 }

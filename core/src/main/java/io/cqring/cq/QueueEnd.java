@@ -15,7 +15,10 @@ abstract class QueueEndFields extends LeftPad {
     /** Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open. */
     int held;
 
-    /** Completions that the open cursor has shown: held less what was passed over. Host end only. */
+    /**
+     * Host end: completions that the open cursor has shown, held less what was passed over. Device end with many writers:
+     * entries of the open claim that have been filled, -1 while a call is under way. Else not used.
+     */
     int shown;
 
     /** Set while a handler may run, so that it cannot call its own queue. Host end only. */
@@ -84,7 +87,12 @@ abstract class QueueEnd extends QueueEndRightPad {
         }
     }
 
-    private void takeRole() {
+    /** Whether the queue is closed. */
+    final boolean isClosed() {
+        return memory.getLongOpaque(CqRegion.CLOSED) != 0; // as in enter
+    }
+
+    final void takeRole() {
         Thread self = Thread.currentThread();
         // Edge ROLE, taking end: CAS with full ordering. Partner: releaseRole of the last player, or the end of its
         // thread (seen by isAlive). Protects this end's plain fields. Weaker (test, then set): two threads get in and
@@ -95,6 +103,9 @@ abstract class QueueEnd extends QueueEndRightPad {
                 throw new IllegalStateException("completion queue has one " + endName() + ", thread " + holder.getName()
                         + "; it must release the role before thread " + self.getName() + " can take it");
             }
+            if (holder != null) {
+                beforeTakeover(holder);
+            }
             if (role.compareAndSet(holder, self)) {
                 break;
             }
@@ -104,6 +115,17 @@ abstract class QueueEnd extends QueueEndRightPad {
             letGo(); // its thread ended with the role: what it had in hand is unfinished
         }
         player = self;
+    }
+
+    /** Throws if nobody may take this end over from a player whose thread has ended. */
+    void beforeTakeover(Thread ended) {}
+
+    /** The player whose thread has ended, or null: all that it did is visible, and it will do nothing more. */
+    final Thread endedPlayer() {
+        // Edge ROLE, taking end: the role, then whether its thread lives. Partner: the end of the player's thread.
+        // Weaker: its last stores are not seen.
+        Thread holder = role.get();
+        return holder == null || holder.isAlive() ? null : holder;
     }
 
     final void requirePlayer() {
