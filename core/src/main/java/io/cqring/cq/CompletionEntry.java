@@ -3,9 +3,10 @@ package io.cqring.cq;
 import io.cqring.memory.QueueMemory;
 
 /**
- * A claimed slot, for the device to fill in place. Got from {@link CompletionWriter#claim}; what is not set reads as zero. The
- * host sees nothing of it before {@link CompletionWriter#flush}. One per writer, reused: it stands for the newest claim, and
- * for no slot at all (every setter throws) after flush, abort, another write, or a refused claim. For the writing thread only.
+ * A claimed slot, for the device to fill in place. Got from {@link CompletionWriter#claim} or {@link SharedWriter#entry}; what
+ * is not set reads as zero. The host sees nothing of it before {@link CompletionWriter#flush} or {@link SharedWriter#commit}.
+ * One per writer, reused: it stands for the slot that was asked for last, and for no slot at all (every setter throws) after
+ * flush, commit, abort, abandon, another write, or a refused claim. For the writing thread only.
  */
 public final class CompletionEntry extends SlotView {
     CompletionEntry(QueueMemory memory, int strideBytes) {

@@ -111,7 +111,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             inHandler = false;
             view.detach();
         }
-        if (dead && taken == 0 && limit != 0) {
+        if (dead && taken == 0 && limit != 0 && queue.isDrained(consumed())) {
             throw queue.overrun();
         }
         return taken;
@@ -143,7 +143,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             view.copyTo(into[taken++]);
         }
         view.detach();
-        if (dead && taken == 0 && limit != 0) {
+        if (dead && taken == 0 && limit != 0 && queue.isDrained(consumed())) {
             throw queue.overrun();
         }
         return taken;
@@ -165,7 +165,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             shown = 1;
             return true;
         }
-        if (dead) {
+        if (dead && queue.isDrained(consumed())) {
             throw queue.overrun();
         }
         return false;
@@ -221,13 +221,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         if (player != Thread.currentThread()) {
             takeRole();
         }
-        int count = 0;
-        for (long next = sequence; next != sequence + held; next++) {
-            if (!CqeOpcode.isPassedOver(CqeLayout.opcode(copies.getLong(copyOffset(next))))) {
-                count++;
-            }
-        }
-        return count;
+        return held - passedOverInHand();
     }
 
     /**
@@ -330,6 +324,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             if (ready != 0 && take(first, first + ready)) {
                 sequence = first;
                 held = ready;
+                if (queue.hasManyWriters()) {
+                    countPassedOver();
+                }
                 return true;
             }
             final long now = consumed();
@@ -372,6 +369,25 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         copies.putLong(copy + 56, memory.getLong(slot + 56));
         for (int offset = CqeLayout.STANDARD_BYTES; offset < strideBytes; offset += Long.BYTES) {
             copies.putLong(copy + offset, memory.getLong(slot + offset));
+        }
+    }
+
+    private int passedOverInHand() {
+        int count = 0;
+        for (long next = sequence; next != sequence + held; next++) {
+            if (CqeOpcode.isPassedOver(CqeLayout.opcode(copies.getLong(copyOffset(next))))) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private void countPassedOver() {
+        final int count = passedOverInHand();
+        if (count != 0) {
+            // Not an ordered access: until it is done size() says less than there is, as it may with shared pollers.
+            // Atomic, because every poller adds.
+            memory.getAndAddLong(CqRegion.PASSED_OVER, count);
         }
     }
 

@@ -42,7 +42,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Entries that a call takes one by one before it looks ahead: a short call is about latency and touches no line more. */
     private static final int LOOK_AHEAD_AFTER = 8;
 
+    /** The one writer, or null if there are many. */
     private final CompletionWriter writer;
+
+    /** What many writers share, or null if there is one. */
+    private final ClaimRows claimRows;
+
     private final Completion view;
     private final int publishInterval;
     private final boolean shared;
@@ -58,10 +63,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
         super(memory, geometry, chosen.startSequence);
         final boolean merging = chosen.merging;
-        this.writer = new CompletionWriter(memory, geometry, chosen.startSequence, chosen.policy, merging);
+        final long start = chosen.startSequence;
+        final boolean oneWriter = chosen.writers == 1;
+        this.writer = oneWriter ? new CompletionWriter(memory, geometry, start, chosen.policy, merging) : null;
+        this.claimRows = oneWriter ? null : new ClaimRows(memory, geometry, start, chosen.policy, chosen.writers);
         this.scratch = merging ? QueueMemory.allocate(geometry.strideBytes()) : null;
         this.expanded = merging ? new Completion(scratch, geometry.strideBytes()) : null;
-        this.ordinary = !merging;
+        this.ordinary = oneWriter && !merging;
         this.view = new Completion(memory, geometry.strideBytes());
         this.current = view;
         this.publishInterval = Math.max(1, capacity / 4);
@@ -80,7 +88,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Memory that a queue takes, exact.
+     * Memory that a queue with one writer takes, exact.
      *
      * @param capacity    entries; a power of two
      * @param strideBytes bytes per entry: 32, 64 or 128
@@ -88,7 +96,20 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @throws IllegalArgumentException if a number breaks its rule
      */
     public static long requiredBytes(int capacity, int strideBytes) {
-        return CqRegion.requiredBytes(capacity, strideBytes);
+        return requiredBytes(capacity, strideBytes, 1);
+    }
+
+    /**
+     * Memory that a queue takes, exact.
+     *
+     * @param capacity    entries; a power of two
+     * @param strideBytes bytes per entry: 32, 64 or 128
+     * @param writers     the most writers, 1 to 64
+     * @return bytes
+     * @throws IllegalArgumentException if a number breaks its rule
+     */
+    public static long requiredBytes(int capacity, int strideBytes, int writers) {
+        return CqRegion.requiredBytes(capacity, strideBytes, writers);
     }
 
     /** From now on entries may be passed over, or become valid out of order. For the polling thread. */
@@ -117,11 +138,16 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * The device end of this queue. Always the same object.
+     * The device end of a queue with one writer. Always the same object.
      *
      * @return the writer
+     * @throws IllegalStateException if the queue was made for many writers
      */
     public CompletionWriter writer() {
+        if (writer == null) {
+            throw new IllegalStateException(
+                    "completion queue was made for many writers: newWriter() opens one per writing thread");
+        }
         return writer;
     }
 
@@ -160,9 +186,52 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return new CompletionPoller(this, Math.min(batch, capacity));
     }
 
+    boolean hasManyWriters() {
+        return claimRows != null;
+    }
+
     /** The arithmetic of this queue, for its pollers. */
     RingGeometry geometry() {
         return RingGeometry.of(firstSlotOffset, capacity, 1 << strideShift);
+    }
+
+    /**
+     * Opens a device end of a queue with many writers, one per writing thread. Any thread; may wait for another newWriter,
+     * recover, or close of a writer.
+     *
+     * @return a new writer, to be closed when it is no longer needed
+     * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for, or is closed
+     */
+    public SharedWriter newWriter() {
+        return claimRows().open();
+    }
+
+    /**
+     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, and writers closed
+     * after a call that an exception had cut short. Their entries become abandoned ones, which polls pass over, so that
+     * completions behind them can be polled; what they had published stays. The writers are closed and their places free for
+     * {@link #newWriter}.
+     *
+     * <p>A living writer's claim is never touched, however long it is open. While one may, by what its row says, own a sequence
+     * that one that is gone may own too, nothing is decided about it: call again later. Any thread, at any time; may wait for
+     * another recover, newWriter, or close of a writer. Writers and poller need not stop.
+     *
+     * @return entries abandoned by this call
+     * @throws IllegalStateException if the queue was made for one writer, or is closed
+     */
+    public int recover() {
+        return claimRows().recover();
+    }
+
+    private ClaimRows claimRows() {
+        if (claimRows == null) {
+            throw new IllegalStateException(
+                    "completion queue was made for one writer: writer() is it; writers(n) makes a queue for many");
+        }
+        if (isQueueClosed()) {
+            throw new IllegalStateException("completion queue is closed");
+        }
+        return claimRows;
     }
 
     /**
@@ -190,7 +259,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final boolean dead = dead();
         final int most = Math.min(limit, capacity);
         final int taken = ordinary ? pollRuns(handler, most) : pollEach(handler, most);
-        if (dead && taken == 0 && limit != 0) {
+        if (dead && taken == 0 && limit != 0 && isDrained(sequence)) {
             throw overrun();
         }
         return taken;
@@ -276,6 +345,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         long publishAt = first + publishInterval;
         long next = first;
         int taken = 0;
+        int passed = 0;
         inHandler = true;
         try {
             while (taken != most && next != end) {
@@ -293,7 +363,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                     minis = 0;
                     next++;
                 }
-                if (found != PASSED_OVER) {
+                if (found == PASSED_OVER) {
+                    passed++;
+                } else {
                     taken++;
                     handler.onCompletion(current);
                 }
@@ -304,6 +376,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             minisShown = minis;
             if (next != first) {
                 this.sequence = next;
+                countPassedOver(passed);
                 publishConsumed(next);
             }
         }
@@ -340,7 +413,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
         detachViews();
         consumeHeld();
-        if (dead && taken == 0 && limit != 0) {
+        if (dead && taken == 0 && limit != 0 && isDrained(sequence)) {
             throw overrun();
         }
         return taken;
@@ -373,7 +446,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             return true;
         }
         consumeHeld();
-        if (dead) {
+        if (dead && isDrained(sequence)) {
             throw overrun();
         }
         return false;
@@ -440,6 +513,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             found = look(sequence + held, minisShown);
             if (found == PASSED_OVER) {
                 held++;
+                passed++;
                 minisShown = 0;
             }
         }
@@ -447,7 +521,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (found >= SHOWN) {
             return current;
         }
-        if (dead) {
+        if (dead && isDrained(sequence)) {
             throw overrun();
         }
         return null;
@@ -475,6 +549,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private void abandonCursor() {
         held = 0;
         shown = 0;
+        passed = 0;
         minisShown = minis;
         detachViews();
     }
@@ -495,6 +570,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             if (found != PASSED_OVER) {
                 return true;
             }
+            passed++;
         }
         return false;
     }
@@ -503,6 +579,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private void consumeHeld() {
         minis = minisShown;
         if (held != 0) {
+            countPassedOver(passed);
+            passed = 0;
             sequence += held;
             held = 0;
             publishConsumed(sequence);
@@ -561,6 +639,28 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         memory.putLongRelease(CqRegion.CONSUMER_SEQUENCE, sequence);
     }
 
+    /** Counts what the one poller passed over, before the consumer sequence says that it is gone. */
+    private void countPassedOver(int count) {
+        if (count != 0) {
+            // Published by the consumer sequence, edge CQ-COUNT. Only the poller stores to it.
+            memory.putLongOpaque(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
+        }
+    }
+
+    /**
+     * The queue is dead and nothing is ready at {@code next}: whether all that was claimed has been polled, so that nothing
+     * will follow.
+     */
+    boolean isDrained(long next) {
+        if (claimRows == null) {
+            return true;
+        }
+        // Edge CQ-CLAIM, host end: a compare-and-set that changes nothing, so that any later claim comes after it, sees
+        // the flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that had
+        // looked at the flag before it was set publishes an entry after the end was reported. Shown by CqClaimStress.
+        return memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, next, next);
+    }
+
     boolean dead() {
         // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first
         // owner bit, so an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left
@@ -574,7 +674,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     CqOverrunException overrun() {
-        return new CqOverrunException(writer.lostEntries(), capacity);
+        return new CqOverrunException(lostEntries(), capacity);
     }
 
     static IllegalArgumentException negativeLimit(int limit) {
@@ -586,8 +686,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
      * may also be too high, by what was polled and published during the call.
      *
+     * <p>With many writers, open claims count as well: what is claimed and neither published nor given back may or may not become
+     * a completion, so fewer may be ready. Abandoned entries do not count.
+     *
      * <p>With shared pollers every thread is such another thread: the count is of what no poller has claimed, and a poll may find
-     * less, or nothing, because another poller came first.
+     * less, or nothing, because another poller came first. With many writers as well it may for a moment be too low, by abandoned
+     * entries that a poller has just passed over.
      *
      * @return entries, 0 to capacity
      */
@@ -596,8 +700,18 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         // published one, then (in a later poll by this thread) the owner bits it counts. Weaker: "empty" might never
         // have been true, and "not empty" would not promise the poller a completion. Shown by CqCountStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
+        long abandoned = claimRows == null ? 0 : abandonedAndNotPassedOver();
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
-        return (int) Math.max(0, Math.min(published - consumed, capacity));
+        return (int) Math.max(0, Math.min(published - consumed - abandoned, capacity));
+    }
+
+    /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
+    private long abandonedAndNotPassedOver() {
+        // Edge CQ-COUNT, observing end. Partner: ClaimRows.abandon. First what was passed over, then what was
+        // abandoned, which
+        // is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
+        long passed = memory.getLongAcquire(CqRegion.PASSED_OVER);
+        return memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed;
     }
 
     /**
@@ -611,8 +725,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /**
      * Whether the count of ready completions is 0. If the polling thread gets false outside a handler, its next poll returns at
-     * least one; within a handler the entries of the poll under way still count. After true, a poll may still find what has just
-     * been published: to know, poll or {@link #peek}. With shared pollers false promises nothing: another may come first.
+     * least one, unless there are many writers: then what is counted may still be an open claim. Within a handler the entries
+     * of the poll under way still count. After true, a poll may still find what has just been published: to know, poll or
+     * {@link #peek}. With shared pollers false promises nothing: another may come first.
      *
      * @return size() == 0
      */
@@ -653,7 +768,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * @return entries
      */
     public long lostEntries() {
-        return writer.lostEntries();
+        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
     }
 
     /**
@@ -690,6 +805,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         private QueueMemory memory;
         private boolean merging;
         private boolean shared;
+        private int writers = 1;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -729,9 +845,21 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
 
         /**
+         * Sets how many may write at the same time. With 1, the queue has one {@link CompletionQueue#writer}; with more, each
+         * writing thread opens a {@link SharedWriter} by {@link CompletionQueue#newWriter}.
+         *
+         * @param most the most writers that may be open, 1 to 64
+         * @return this
+         */
+        public Builder writers(int most) {
+            this.writers = most;
+            return this;
+        }
+
+        /**
          * Uses the caller's memory; whatever it holds is overwritten.
          *
-         * @param memory a region of at least {@link CompletionQueue#requiredBytes} bytes; bytes beyond are not touched
+         * @param memory a region of at least {@link CompletionQueue#requiredBytes(int, int, int)} bytes; bytes beyond are not touched
          * @return this
          */
         public Builder memory(QueueMemory memory) {
@@ -768,7 +896,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         /**
          * Makes the queue, empty.
          *
-         * @return the host end; {@link CompletionQueue#writer} is the device end
+         * @return the host end; {@link CompletionQueue#writer} or {@link CompletionQueue#newWriter} is the device end
          * @throws IllegalArgumentException if a number breaks its rule, two choices do not go together or the memory is too
          *                                  small; nothing is touched
          */
@@ -777,8 +905,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 throw new IllegalArgumentException("merging needs one poller: a slot is returned only when all its"
                         + " completions have been handed out; choose merging() or sharedPollers()");
             }
-            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes);
-            long bytes = CqRegion.requiredBytes(capacity, strideBytes);
+            if (merging && writers != 1) {
+                throw new IllegalArgumentException(
+                        "merging needs one writer: a completion joins the slot staged before it;"
+                                + " choose merging() or writers(" + writers + ")");
+            }
+            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers);
+            long bytes = CqRegion.requiredBytes(capacity, strideBytes, writers);
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
             if (region.sizeBytes() < bytes) {
                 throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for "

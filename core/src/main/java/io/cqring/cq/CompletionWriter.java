@@ -18,7 +18,6 @@ import io.cqring.ring.RingGeometry;
 public final class CompletionWriter extends QueueEnd {
     private final OverrunPolicy policy;
     private final int strideBytes;
-    private final int workRequestIdOffset;
     private final CompletionEntry entry;
 
     /** Completions that a staged slot may hold; 1 unless the queue merges. */
@@ -33,7 +32,6 @@ public final class CompletionWriter extends QueueEnd {
         super(memory, geometry, startSequence);
         this.policy = policy;
         this.strideBytes = geometry.strideBytes();
-        this.workRequestIdOffset = CqeLayout.workRequestIdOffset(strideBytes);
         this.entry = new CompletionEntry(memory, strideBytes);
         this.mostInSlot = merging ? MergedEntry.most(strideBytes) : 1;
         this.creditLimit = startSequence + capacity;
@@ -92,7 +90,7 @@ public final class CompletionWriter extends QueueEnd {
             long payload1,
             long payload2) {
         enter();
-        requireRoomForPayload(payload0 | payload1 | payload2);
+        requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
         if (inHand()) {
             flushHeld();
         }
@@ -101,7 +99,7 @@ public final class CompletionWriter extends QueueEnd {
             return false;
         }
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
-        fill(slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        fill(memory, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, header, sequence);
         this.sequence = sequence + 1;
         publishSequence(sequence + 1);
@@ -131,7 +129,7 @@ public final class CompletionWriter extends QueueEnd {
             return false;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        fill(slot, workRequestId, length, detail, timestamp, 0, 0, 0);
+        fill(memory, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
         hold(slot, header, next);
         if (mostInSlot != 1) {
             minis = MergedEntry.isMergeable(header, length, detail) ? 1 : 0;
@@ -151,7 +149,7 @@ public final class CompletionWriter extends QueueEnd {
         final long last = sequence + held - 1;
         final long slot = RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift);
         if (minis == 1) { // so far an ordinary entry
-            fill(slot, 0, 0, 0, 0, 0, 0, 0);
+            fill(memory, strideBytes, slot, 0, 0, 0, 0, 0, 0, 0);
             memory.putLong(slot + Long.BYTES, MergedEntry.mini(lastHeader, lastLength));
         }
         minis++;
@@ -246,14 +244,16 @@ public final class CompletionWriter extends QueueEnd {
         memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
     }
 
-    private void requireRoomForPayload(long payload) {
+    static void requireRoomForPayload(int strideBytes, long payload) {
         if (payload != 0 && strideBytes == CqeLayout.SHORT_BYTES) {
             throw new UnsupportedOperationException("a 32-byte entry has no inline payload; use 64 or 128 bytes");
         }
     }
 
     /** Stores every word but the header; unused ones become zero, so nothing of the last lap shows through. */
-    private void fill(
+    static void fill(
+            QueueMemory memory,
+            int strideBytes,
             long slot,
             long workRequestId,
             long length,
@@ -262,7 +262,6 @@ public final class CompletionWriter extends QueueEnd {
             long payload0,
             long payload1,
             long payload2) {
-        final QueueMemory memory = this.memory;
         if (strideBytes == CqeLayout.STANDARD_BYTES) { // the usual size, with constant offsets
             memory.putLong(slot + 8, timestamp);
             memory.putLong(slot + 16, workRequestId);
@@ -273,7 +272,7 @@ public final class CompletionWriter extends QueueEnd {
             memory.putLong(slot + 56, payload2);
             return;
         }
-        final long middle = slot + workRequestIdOffset;
+        final long middle = slot + CqeLayout.workRequestIdOffset(strideBytes);
         memory.putLong(middle, workRequestId);
         memory.putLong(middle + 8, length);
         memory.putLong(middle + 16, detail);

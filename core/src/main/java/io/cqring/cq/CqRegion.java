@@ -10,19 +10,38 @@ import io.cqring.ring.RingGeometry;
  * <pre>
  *   byte 0     left free: the constant part of a header, once a region is a file
  *   byte 128   consumer sequence                       written by the host: the doorbell record
+ *              | entries passed over
  *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
+ *              | abandoned entries | give-backs        many writers only
  *   byte 384   dead | closed                           written at most once in the queue's life, read by both
- *   byte 512   slot 0, slot 1, ...                     written by the device
+ *   byte 512   row 0, row 1, ...                       many writers only, 128 bytes each
+ *              owner | first | count                   owner: under a lock; the claim: by the writer that has the row
+ *   then       slot 0, slot 1, ...                     written by the device
  * </pre>
+ *
+ * <p>One writer: the producer sequence counts what is published. Many writers: it counts what is claimed; a row says what its
+ * writer may have claimed and not yet published. Owner 0 is a free row.
  */
 final class CqRegion {
     static final int CONSUMER_SEQUENCE = CacheLines.SEPARATION_BYTES;
+    static final int PASSED_OVER = CONSUMER_SEQUENCE + Long.BYTES;
     static final int PRODUCER_SEQUENCE = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int LOST_ENTRIES = PRODUCER_SEQUENCE + Long.BYTES;
     static final int REJECTED_DOORBELLS = LOST_ENTRIES + Long.BYTES;
+    static final int ABANDONED_ENTRIES = REJECTED_DOORBELLS + Long.BYTES;
+    static final int GIVE_BACKS = ABANDONED_ENTRIES + Long.BYTES;
     static final int DEAD = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int CLOSED = DEAD + Long.BYTES;
-    static final int FIRST_SLOT = DEAD + CacheLines.SEPARATION_BYTES;
+    /** Where the rows of many writers start; without rows, the slots. */
+    static final int FIRST_ROW = DEAD + CacheLines.SEPARATION_BYTES;
+
+    static final int FIRST_SLOT = FIRST_ROW;
+    static final int ROW_BYTES = CacheLines.SEPARATION_BYTES;
+    static final int ROW_OWNER = 0;
+    static final int ROW_FIRST = ROW_OWNER + Long.BYTES;
+    static final int ROW_COUNT = ROW_FIRST + Long.BYTES;
+
+    static final int MAX_WRITERS = 64;
 
     /** The largest ring: 2^30 bytes of slots, what one ByteBuffer can hold with room for the words above. */
     static final long MAX_SLOTS_BYTES = 1L << 30;
@@ -32,20 +51,28 @@ final class CqRegion {
 
     private CqRegion() {}
 
-    static long requiredBytes(int capacity, int strideBytes) {
+    static long requiredBytes(int capacity, int strideBytes, int writers) {
         CqeLayout.requireStride(strideBytes);
+        if (writers < 1 || writers > MAX_WRITERS) {
+            throw new IllegalArgumentException("writers must be 1 to " + MAX_WRITERS + ": " + writers);
+        }
         long slots = RingGeometry.slotsBytes(capacity, strideBytes);
-        return FIRST_SLOT + slots;
+        return firstSlot(writers) + slots;
     }
 
-    static RingGeometry geometry(int capacity, int strideBytes) {
-        long slots = requiredBytes(capacity, strideBytes) - FIRST_SLOT;
+    static RingGeometry geometry(int capacity, int strideBytes, int writers) {
+        int firstSlot = firstSlot(writers);
+        long slots = requiredBytes(capacity, strideBytes, writers) - firstSlot;
         if (capacity > MAX_CAPACITY || slots > MAX_SLOTS_BYTES) {
             throw new IllegalArgumentException("capacity must be at most "
                     + Math.min(MAX_CAPACITY, MAX_SLOTS_BYTES / strideBytes) + " entries of " + strideBytes + " bytes: "
                     + capacity);
         }
-        return RingGeometry.of(FIRST_SLOT, capacity, strideBytes);
+        return RingGeometry.of(firstSlot, capacity, strideBytes);
+    }
+
+    private static int firstSlot(int writers) {
+        return FIRST_ROW + (writers == 1 ? 0 : writers * ROW_BYTES);
     }
 
     /**

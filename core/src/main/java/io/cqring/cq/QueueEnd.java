@@ -18,8 +18,14 @@ abstract class QueueEndFields extends LeftPad {
      */
     int held;
 
-    /** Completions that the open cursor has shown, 0: none open. Host end only. */
+    /**
+     * Host end: completions that the open cursor has shown, 0: none open. Device end with many writers: entries of the open claim
+     * that have been filled, -1 while a call is under way. Else not used.
+     */
     int shown;
+
+    /** Of what is held by the cursor, slots that it passed over. Host end only. */
+    int passed;
 
     /**
      * Merged completions. Device end: how many the slot staged last holds, 0 if none may join it. Host end: how many of the next
@@ -133,6 +139,9 @@ abstract class QueueEnd extends QueueEndRightPad {
             if (holder != null && holder.isAlive()) {
                 throw new IllegalStateException(refusal(holder, self));
             }
+            if (holder != null) {
+                beforeTakeover(holder);
+            }
             if (role.compareAndSet(holder, self)) {
                 break;
             }
@@ -142,6 +151,17 @@ abstract class QueueEnd extends QueueEndRightPad {
             letGo(); // its thread ended with the role: what it had in hand is unfinished
         }
         player = self;
+    }
+
+    /** Throws if nobody may take this end over from a player whose thread has ended. */
+    void beforeTakeover(Thread ended) {}
+
+    /** The player whose thread has ended, or null: all that it did is visible, and it will do nothing more. */
+    final Thread endedPlayer() {
+        // Edge ROLE, taking end: the role, then whether its thread lives. Partner: the end of the player's thread.
+        // Weaker: its last stores are not seen.
+        Thread holder = role.get();
+        return holder == null || holder.isAlive() ? null : holder;
     }
 
     final void requirePlayer() {

@@ -156,6 +156,17 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
+    public long getAndAddLong(long offset, long delta) {
+        assert inBounds(offset);
+        if (FAST) {
+            long before = UnsafeApi.getAndAddLong(null, address + offset, delta);
+            Reference.reachabilityFence(this);
+            return before;
+        }
+        return (long) LONGS.getAndAdd(buffer, (int) offset, delta);
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         buffer.get(offset, into, index, length);
     }

@@ -139,6 +139,15 @@ public abstract class QueueMemory {
     public abstract boolean compareAndSetLong(long offset, long expected, long value);
 
     /**
+     * Get-and-add, volatile: atomic, nothing moves across it in either direction.
+     *
+     * @param offset bytes from the start of the region, a multiple of 8
+     * @param delta  what is added, with wrap-around
+     * @return the value before
+     */
+    public abstract long getAndAddLong(long offset, long delta);
+
+    /**
      * Copies bytes out of the region, plain.
      *
      * @param offset bytes from the start of the region; any alignment

@@ -26,6 +26,7 @@ class PaddingTest {
             "creditLimit",
             "held",
             "shown",
+            "passed",
             "minis",
             "minisShown",
             "current",
@@ -101,11 +102,39 @@ class PaddingTest {
     @FieldBug(102)
     @Test
     void whatOneOfManyPollersStoresSharesNoLine() {
-        Set<String> hot = new TreeSet<>(Set.of("sequence", "creditLimit", "held", "shown", "inHandler", "player"));
+        Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(CompletionPoller.class, hot);
         Set<String> rare = new TreeSet<>(Set.of("closed"));
         rare.addAll(hot);
         assertEquals(rare, mutableFields(CompletionPoller.class), "a field that is stored, outside the padding");
+    }
+
+    @FieldBug(102)
+    @Test
+    void whatASharedWriterStoresSharesNoLine() {
+        Set<String> hot = new TreeSet<>(HOT);
+        assertKeptApart(SharedWriter.class, hot);
+        Set<String> rare = new TreeSet<>(Set.of("rowCount", "closed")); // when the size of claims changes; at the end
+        rare.addAll(hot);
+        assertEquals(rare, mutableFields(SharedWriter.class), "a field that is stored, outside the padding");
+    }
+
+    /** Rows of many writers: each in a block of its own, off the words before and the slots behind. */
+    @FieldBug(102)
+    @Test
+    void rowsOfManyWritersAreApart() {
+        for (int writers : new int[] {2, 3, 64}) {
+            int slots = (int) CompletionQueue.requiredBytes(1, 32, writers) - 32;
+            assertEquals(512 + writers * 128, slots);
+            for (int row = 0; row < writers; row++) {
+                int block = Region.row(row) / 128;
+                assertEquals(block, ClaimRows.offset(row) / 128);
+                assertEquals(4 + row, block);
+                assertEquals(block, (ClaimRows.offset(row) + CqRegion.ROW_COUNT) / 128);
+                assertTrue(block < slots / 128);
+            }
+        }
+        assertEquals(List.of(0, 8, 16), List.of(CqRegion.ROW_OWNER, CqRegion.ROW_FIRST, CqRegion.ROW_COUNT));
     }
 
     /** The view is stored to at each entry by the poller, the claimed entry at each word by the writer. */
@@ -159,8 +188,14 @@ class PaddingTest {
     @FieldBug({26, 102})
     @Test
     void sharedWordsOfDifferentWritersAreApart() {
-        int[] host = {CqRegion.CONSUMER_SEQUENCE};
-        int[] device = {CqRegion.PRODUCER_SEQUENCE, CqRegion.LOST_ENTRIES, CqRegion.REJECTED_DOORBELLS};
+        int[] host = {CqRegion.CONSUMER_SEQUENCE, CqRegion.PASSED_OVER};
+        int[] device = {
+            CqRegion.PRODUCER_SEQUENCE,
+            CqRegion.LOST_ENTRIES,
+            CqRegion.REJECTED_DOORBELLS,
+            CqRegion.ABANDONED_ENTRIES,
+            CqRegion.GIVE_BACKS
+        };
         int[] state = {CqRegion.DEAD, CqRegion.CLOSED};
         int[] slots = {CqRegion.FIRST_SLOT};
         int[][] groups = {host, device, state, slots};
@@ -181,9 +216,12 @@ class PaddingTest {
         assertEquals(
                 List.of(
                         Region.CONSUMER,
+                        Region.PASSED_OVER,
                         Region.PRODUCER,
                         Region.LOST,
                         Region.REJECTED,
+                        Region.ABANDONED,
+                        Region.GIVE_BACKS,
                         Region.DEAD,
                         Region.CLOSED,
                         Region.SLOTS),

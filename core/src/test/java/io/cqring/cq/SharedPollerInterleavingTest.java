@@ -98,6 +98,12 @@ class SharedPollerInterleavingTest {
         }
 
         @Override
+        public long getAndAddLong(long offset, long delta) {
+            access();
+            return real.getAndAddLong(offset, delta);
+        }
+
+        @Override
         public boolean compareAndSetLong(long offset, long expected, long value) {
             access();
             switch (step) {

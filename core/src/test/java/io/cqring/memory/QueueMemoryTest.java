@@ -129,7 +129,7 @@ class QueueMemoryTest {
         QueueMemory memory = QueueMemory.allocate(136);
         SplittableRandom random = new SplittableRandom(2);
         for (int offset = 0; offset <= 128; offset += 8) {
-            for (int mode = 0; mode < 4; mode++) {
+            for (int mode = 0; mode < 5; mode++) {
                 memory.fill(0, 136, (byte) 0x33);
                 long value = random.nextLong();
                 if (mode == 0) {
@@ -137,6 +137,8 @@ class QueueMemoryTest {
                 } else if (mode == 1) {
                     memory.putLongOpaque(offset, value);
                 } else if (mode == 2) {
+                    memory.putLongRelease(offset, value);
+                } else if (mode == 3) {
                     long before = 0x3333_3333_3333_3333L;
                     assertFalse(memory.compareAndSetLong(offset, ~before, value));
                     assertFalse(memory.compareAndSetLong(offset, before ^ 1L << 63, value), "all 64 bits are compared");
@@ -145,7 +147,8 @@ class QueueMemoryTest {
                     assertTrue(memory.compareAndSetLong(offset, before, value));
                     assertFalse(memory.compareAndSetLong(offset, before, ~value), "only once");
                 } else {
-                    memory.putLongRelease(offset, value);
+                    long delta = value - 0x3333_3333_3333_3333L; // wraps
+                    assertEquals(0x3333_3333_3333_3333L, memory.getAndAddLong(offset, delta));
                 }
                 assertEquals(value, memory.getLong(offset));
                 assertEquals(value, memory.getLongOpaque(offset));
@@ -160,20 +163,28 @@ class QueueMemoryTest {
         }
     }
 
-    /** Three threads add to one word; no addition is lost, so compare and set are one step. */
+    /** Two threads count in one word, one by get-and-add, one by compare-and-set: no step is lost. */
     @Test
-    void shouldCompareAndSetAsOneStep() {
-        QueueMemory memory = QueueMemory.allocate(8);
-        Threads.Body adder = spin -> {
-            for (int i = 0; i < 100_000; i++) {
-                long seen = memory.getLong(0);
-                while (!memory.compareAndSetLong(0, seen, seen + 1)) {
-                    seen = memory.getLong(0);
-                }
-            }
-        };
-        Threads.run(adder, adder, adder);
-        assertEquals(300_000, memory.getLong(0));
+    void shouldLoseNoStepOfTwoThreads() {
+        QueueMemory memory = QueueMemory.allocate(64);
+        int steps = 200_000;
+        Threads.run(
+                spin -> {
+                    for (int i = 0; i < steps; i++) {
+                        memory.getAndAddLong(8, 1);
+                    }
+                },
+                spin -> {
+                    for (int i = 0; i < steps; ) {
+                        long before = memory.getLongOpaque(8);
+                        if (memory.compareAndSetLong(8, before, before + 1)) {
+                            i++;
+                        } else {
+                            spin.once();
+                        }
+                    }
+                });
+        assertEquals(2L * steps, memory.getLong(8));
     }
 
     /** In tests (-ea) a word out of bounds, or across a word boundary, is an error on both routes. */
@@ -188,7 +199,8 @@ class QueueMemoryTest {
                 () -> memory.putLong(offset, 1),
                 () -> memory.putLongOpaque(offset, 1),
                 () -> memory.putLongRelease(offset, 1),
-                () -> memory.compareAndSetLong(offset, 0, 1)
+                () -> memory.compareAndSetLong(offset, 0, 1),
+                () -> memory.getAndAddLong(offset, 1)
             }) {
                 assertThrows(AssertionError.class, access, () -> "offset " + offset);
             }

@@ -23,6 +23,8 @@ public final class RecordingMemory extends QueueMemory {
         PUT_RELEASE,
         /** Compare-and-set; the value is what it would store, whether it did or not. */
         COMPARE_AND_SET,
+        /** Get-and-add; the value is what is added. */
+        GET_AND_ADD,
         /** Byte-wise access of any kind. */
         BYTES;
 
@@ -32,7 +34,10 @@ public final class RecordingMemory extends QueueMemory {
          * @return true for stores
          */
         public boolean isStore() {
-            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == COMPARE_AND_SET || this == BYTES;
+            return switch (this) {
+                case GET, GET_OPAQUE, GET_ACQUIRE -> false;
+                case PUT, PUT_OPAQUE, PUT_RELEASE, COMPARE_AND_SET, GET_AND_ADD, BYTES -> true;
+            };
         }
     }
 
@@ -171,6 +176,12 @@ public final class RecordingMemory extends QueueMemory {
     public boolean compareAndSetLong(long offset, long expected, long value) {
         beforeCompareAndSet.run();
         return stores(Op.COMPARE_AND_SET, offset, value) && real.compareAndSetLong(offset, expected, value);
+    }
+
+    @Override
+    public long getAndAddLong(long offset, long delta) {
+        log.add(new Access(Op.GET_AND_ADD, (int) offset, delta));
+        return real.getAndAddLong(offset, delta);
     }
 
     @Override

@@ -59,6 +59,11 @@ abstract class WeakMemory extends QueueMemory {
     }
 
     @Override
+    public long getAndAddLong(long offset, long delta) {
+        return memory.getAndAddLong(offset, delta);
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         memory.getBytes(offset, into, index, length);
     }
