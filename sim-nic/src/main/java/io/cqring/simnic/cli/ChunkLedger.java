@@ -18,7 +18,7 @@ final class ChunkLedger {
     enum Verdict {
         /** Expected, and in order. */
         IN_ORDER,
-        /** Expected, but a later chunk's completion of the same side came before it. */
+        /** Expected, but a later chunk's completion of the same side came to the same poller before it. */
         LATE,
         /** It had come already. */
         DUPLICATE,
@@ -33,12 +33,13 @@ final class ChunkLedger {
     private final byte[] missing;
     private final int[] bytes;
     private final long[] postedNs;
-    private final long[] newest = new long[2];
+    private final long[][] newest;
     private long posted;
     private long finished;
 
-    ChunkLedger(int window) {
+    ChunkLedger(int window, int pollers) {
         this.window = window;
+        this.newest = new long[pollers][2];
         int slots = slots(window);
         this.mask = slots - 1;
         this.missing = new byte[slots];
@@ -75,8 +76,8 @@ final class ChunkLedger {
         return posted - 1 - (posted - 1 - wqeCounter & 0xFF_FFFF);
     }
 
-    /** Takes a completion in. */
-    Verdict complete(int side, long counter) {
+    /** Takes a completion in, which {@code poller} has polled. */
+    Verdict complete(int poller, int side, long counter) {
         if (counter < 0 || counter >= posted) {
             return Verdict.UNKNOWN;
         }
@@ -84,8 +85,8 @@ final class ChunkLedger {
         if (counter < finished || (missing[slot] >>> side & 1) == 0) {
             return Verdict.DUPLICATE;
         }
-        boolean late = counter < newest[side];
-        newest[side] = Math.max(newest[side], counter + 1);
+        boolean late = counter < newest[poller][side];
+        newest[poller][side] = Math.max(newest[poller][side], counter + 1);
         clear(slot, side);
         return late ? Verdict.LATE : Verdict.IN_ORDER;
     }

@@ -88,6 +88,13 @@ final class RunCommand implements Callable<Integer> {
     private long seed;
 
     @Option(
+            names = "--pollers",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Host threads that share the polling of every completion queue. Default: ${DEFAULT-VALUE}.")
+    private int pollers;
+
+    @Option(
             names = "--merge",
             description = "Let the NIC merge completions: several sends of one queue pair in one entry.")
     private boolean merge;
@@ -118,7 +125,7 @@ final class RunCommand implements Callable<Integer> {
         Workload workload;
         WorkloadTotals totals;
         try {
-            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge);
+            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge, pollers);
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }

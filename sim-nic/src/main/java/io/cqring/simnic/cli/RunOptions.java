@@ -13,6 +13,7 @@ import io.cqring.memory.CacheLines;
  * @param window         the most unfinished chunks per queue pair, 1 or more
  * @param seed           what the content is derived from
  * @param merge          whether the device may merge completions
+ * @param pollers        host threads that share the polling of every completion queue, 1 to {@value #MAX_POLLERS}
  */
 record RunOptions(
         int ranks,
@@ -22,9 +23,11 @@ record RunOptions(
         int depth,
         int window,
         long seed,
-        boolean merge) {
+        boolean merge,
+        int pollers) {
 
     static final int MAX_RANKS = 64;
+    static final int MAX_POLLERS = 16;
     private static final long MAX_REGION_BYTES = 2_147_483_000L;
     private static final int MAX_WINDOW = 1 << 16;
 
@@ -37,6 +40,8 @@ record RunOptions(
         require(copyLimitBytes >= 0, "--copy-limit must be 0 bytes or more", copyLimitBytes);
         require(window >= 1 && window <= MAX_WINDOW, "--window must be 1 to " + MAX_WINDOW, window);
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
+        require(pollers >= 1 && pollers <= MAX_POLLERS, "--pollers must be 1 to " + MAX_POLLERS, pollers);
+        require(!merge || pollers == 1, "--merge needs one poller, --pollers", pollers);
         int smallest = smallestDepth(ranks, window);
         String rule = "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + 2L * (ranks - 1) * window
                 + " entries, so at least " + smallest;

@@ -89,6 +89,7 @@ final class RunReport {
         json.put("cq_overruns", cqOverruns);
         json.put("cqe_bytes", options.cqeBytes());
         json.put("cq_depth", options.depth());
+        json.put("pollers", options.pollers());
         json.put("merge", options.merge());
         json.put("merged_completions", mergedCompletions);
         json.put("polls", polls);
@@ -127,7 +128,11 @@ final class RunReport {
         if (options.merge()) {
             row(out, "merged completions", count(mergedCompletions));
         }
-        row(out, "polls", count(polls) + ", of them empty " + count(emptyPolls));
+        row(
+                out,
+                "polls",
+                count(polls) + ", of them empty " + count(emptyPolls)
+                        + (options.pollers() == 1 ? "" : ", by " + options.pollers() + " threads"));
         row(
                 out,
                 "time",

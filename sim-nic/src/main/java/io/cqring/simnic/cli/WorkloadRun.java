@@ -2,6 +2,7 @@ package io.cqring.simnic.cli;
 
 import io.cqring.cq.Completion;
 import io.cqring.cq.CompletionHandler;
+import io.cqring.cq.CompletionPoller;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqOverrunException;
@@ -18,6 +19,10 @@ import io.cqring.simnic.qp.WqeLayout;
 import io.cqring.simnic.workload.Collective;
 import io.cqring.simnic.workload.MessagePlan;
 import io.cqring.simnic.workload.Workload;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongConsumer;
 import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
@@ -25,7 +30,8 @@ import org.agrona.concurrent.IdleStrategy;
 import org.agrona.concurrent.YieldingIdleStrategy;
 
 /**
- * Runs a workload: one host thread posts for all ranks and polls all their completion queues, the NIC does the rest.
+ * Runs a workload: one host thread posts for all ranks and polls all their completion queues, the NIC does the rest. More
+ * host threads may share the polling; what they find they book under one lock, which the posting takes as well.
  *
  * <p>Every ordered pair of ranks is a {@link Link}. A chunk of a message is one WRITE with immediate on it; it is unfinished
  * until both its completions have been polled. A rank sends its n-th message of a collective when as many messages as the
@@ -59,6 +65,14 @@ final class WorkloadRun implements AutoCloseable {
     private final ProtectionDomain domain;
     private final Rank[] ranks;
     private final IdleStrategy idleStrategy = new YieldingIdleStrategy();
+
+    /** Held by whoever reads or changes the state of ranks, links and report; nobody else comes while there is one poller. */
+    private final Object books = new Object();
+
+    private final Poller[] pollers;
+    private final List<Thread> threads = new ArrayList<>();
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private volatile boolean done;
 
     /** By sender x ranks + receiver; null where both are the same. */
     private final Link[] links;
@@ -97,6 +111,8 @@ final class WorkloadRun implements AutoCloseable {
                 connect(sender, receiver);
             }
         }
+        this.pollers = new Poller[options.pollers()];
+        Arrays.setAll(pollers, Poller::new);
         if (!stepped) {
             nic.start(new BackoffIdleStrategy(DEVICE_SPINS, DEVICE_YIELDS, DEVICE_PARK_NS, DEVICE_PARK_NS));
         }
@@ -122,27 +138,64 @@ final class WorkloadRun implements AutoCloseable {
      * @param progress told the number of collectives done, after each
      */
     void execute(LongConsumer progress) {
-        long done = 0;
+        for (int i = 1; i < pollers.length; i++) {
+            Thread thread = new Thread(pollers[i], "cqring-poller-" + i);
+            thread.setDaemon(true);
+            threads.add(thread);
+            thread.start();
+        }
+        long collectives = 0;
         for (Collective collective : workload.collectives()) {
-            begin(MessagePlan.of(collective, ranks.length, options.chunkBytes()));
+            synchronized (books) {
+                begin(MessagePlan.of(collective, ranks.length, options.chunkBytes()));
+            }
             boolean more = true;
             while (more) {
-                boolean posted = !aborted && postWhatMay();
-                boolean polled = pollAll();
+                boolean posted;
+                synchronized (books) {
+                    posted = !aborted && postWhatMay();
+                }
+                boolean polled = pollers[0].sweep();
                 if (posted || polled) {
                     quietSweeps = 0;
                 } else {
                     waitForDevice();
                 }
-                more = unfinishedCompletions != 0 || (!aborted && !allSent());
+                synchronized (books) {
+                    more = unfinishedCompletions != 0 || (!aborted && !allSent());
+                }
             }
             if (aborted) {
                 break;
             }
-            progress.accept(++done);
+            progress.accept(++collectives);
+        }
+        stopPollers();
+        for (Poller poller : pollers) {
+            report.polls += poller.polls;
+            report.emptyPolls += poller.emptyPolls;
         }
         for (Rank rank : ranks) {
             report.cqOverruns += rank.cq.lostEntries();
+        }
+    }
+
+    private void stopPollers() {
+        done = true;
+        for (Thread thread : threads) {
+            try {
+                thread.join();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted", interrupted);
+            }
+        }
+        requireNoFailure();
+    }
+
+    private void requireNoFailure() {
+        if (failure.get() != null) {
+            throw new IllegalStateException("a poller failed", failure.get());
         }
     }
 
@@ -205,25 +258,6 @@ final class WorkloadRun implements AutoCloseable {
         return true;
     }
 
-    private boolean pollAll() {
-        boolean polled = false;
-        for (Rank rank : ranks) {
-            report.polls++;
-            int taken = 0;
-            try {
-                taken = rank.cq.poll(rank, POLL_LIMIT);
-            } catch (CqOverrunException overrun) {
-                abort("rank " + rank.number + ": " + overrun.getMessage());
-            }
-            if (taken == 0) {
-                report.emptyPolls++;
-            } else {
-                polled = true;
-            }
-        }
-        return polled;
-    }
-
     /** Nothing to post and nothing to poll: let the device work, or find that it has nothing left to do. */
     private void waitForDevice() {
         if (stepped) {
@@ -240,8 +274,23 @@ final class WorkloadRun implements AutoCloseable {
         if (nic.failure() != null) {
             throw new IllegalStateException("the device failed", nic.failure());
         }
-        if (nic.isIdle() && !pollAll()) { // what the device wrote before it became idle is visible to this poll
-            giveUpWhatIsMissing();
+        requireNoFailure();
+        if (nic.isIdle() && !pollers[0].sweep()) { // what the device wrote before it became idle is visible to this
+            awaitSweepsOfOthers();
+            synchronized (books) {
+                giveUpWhatIsMissing();
+            }
+        }
+    }
+
+    /** Returns when each other poller has begun a sweep since the call, ended it, and booked what it found. */
+    private void awaitSweepsOfOthers() {
+        for (int i = 1; i < pollers.length; i++) {
+            long enough = pollers[i].sweeps + 2; // the one under way may have passed a queue before
+            while (pollers[i].sweeps < enough) {
+                requireNoFailure();
+                idleStrategy.idle();
+            }
         }
     }
 
@@ -261,11 +310,79 @@ final class WorkloadRun implements AutoCloseable {
     /** Stops the device. */
     @Override
     public void close() {
+        done = true;
         nic.close();
     }
 
+    /** One host thread's share of the polling: all queues, one after the other. The first is the thread that posts. */
+    private final class Poller implements Runnable, CompletionHandler {
+        private final int number;
+
+        /** By rank; null if nobody else polls. */
+        private final CompletionPoller[] shared;
+
+        private Rank rank;
+        private long polls;
+        private long emptyPolls;
+
+        /** Sweeps that have ended. */
+        private volatile long sweeps;
+
+        Poller(int number) {
+            this.number = number;
+            this.shared = options.pollers() == 1 ? null : new CompletionPoller[ranks.length];
+            for (int i = 0; shared != null && i < ranks.length; i++) {
+                shared[i] = ranks[i].cq.newPoller();
+            }
+        }
+
+        @Override
+        public void run() {
+            IdleStrategy idle = new YieldingIdleStrategy();
+            try {
+                while (!done) {
+                    idle.idle(sweep() ? 1 : 0);
+                }
+            } catch (RuntimeException | Error broken) {
+                failure.compareAndSet(null, broken);
+            }
+        }
+
+        /** Polls each queue once. */
+        @SuppressWarnings("NonAtomicVolatileUpdate") // only this thread counts
+        boolean sweep() {
+            boolean polled = false;
+            for (int i = 0; i < ranks.length; i++) {
+                rank = ranks[i];
+                polls++;
+                int taken = 0;
+                try {
+                    taken = shared == null ? rank.cq.poll(this, POLL_LIMIT) : shared[i].poll(this, POLL_LIMIT);
+                } catch (CqOverrunException overrun) {
+                    synchronized (books) {
+                        abort("rank " + rank.number + ": " + overrun.getMessage());
+                    }
+                }
+                if (taken == 0) {
+                    emptyPolls++;
+                } else {
+                    polled = true;
+                }
+            }
+            sweeps++;
+            return polled;
+        }
+
+        @Override
+        public void onCompletion(Completion completion) {
+            synchronized (books) {
+                rank.book(completion, number);
+            }
+        }
+    }
+
     /** One rank: its completion queue, its memory, and how far it is in the current collective. */
-    private final class Rank implements CompletionHandler {
+    private final class Rank {
         private final int number;
         private final CompletionQueue cq;
         private final Buffers source;
@@ -280,7 +397,13 @@ final class WorkloadRun implements AutoCloseable {
             CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.depth())
                     .strideBytes(options.cqeBytes())
                     .overrunPolicy(OverrunPolicy.ERROR);
-            this.cq = (options.merge() ? builder.merging() : builder).create();
+            if (options.merge()) {
+                builder.merging();
+            }
+            if (options.pollers() != 1) {
+                builder.sharedPollers();
+            }
+            this.cq = builder.create();
             nic.attach(cq);
             this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
             this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);
@@ -291,10 +414,10 @@ final class WorkloadRun implements AutoCloseable {
             return nic.createQueuePair(domain, cq, cq, depth, depth);
         }
 
-        @Override
-        public void onCompletion(Completion completion) {
+        /** Takes a completion in. */
+        void book(Completion completion, int poller) {
             if (!completion.hasWorkRequestId()) {
-                onMerged(completion);
+                bookMerged(completion, poller);
                 return;
             }
             long id = completion.workRequestId();
@@ -305,19 +428,19 @@ final class WorkloadRun implements AutoCloseable {
                 report.errors++;
                 report.fault("rank " + number + ": nobody posted " + completion);
             } else {
-                link.complete(completion, side, id & COUNTER_MASK);
+                link.complete(completion, poller, side, id & COUNTER_MASK);
             }
         }
 
         /** Merged: the work request is found by queue pair and counter, as drivers do. Only sends come like this. */
-        private void onMerged(Completion completion) {
+        private void bookMerged(Completion completion, int poller) {
             report.mergedCompletions++;
             Link link = links[bySendingQp.get(completion.qpNumber())];
             if (link == null || link.sender != this) {
                 report.errors++;
                 report.fault("rank " + number + ": nobody posted " + completion);
             } else {
-                link.complete(completion, ChunkLedger.REQUESTER, link.ledger.newest(completion.wqeCounter()));
+                link.complete(completion, poller, ChunkLedger.REQUESTER, link.ledger.newest(completion.wqeCounter()));
             }
         }
     }
@@ -364,7 +487,7 @@ final class WorkloadRun implements AutoCloseable {
         private final Rank receiver;
         private final QueuePair senderQp;
         private final QueuePair receiverQp;
-        private final ChunkLedger ledger = new ChunkLedger(options.window());
+        private final ChunkLedger ledger = new ChunkLedger(options.window(), options.pollers());
         private final int firstSource;
         private final int firstTarget;
         private long receivesPosted;
@@ -421,8 +544,8 @@ final class WorkloadRun implements AutoCloseable {
             unfinishedCompletions += 2;
         }
 
-        void complete(Completion completion, int side, long counter) {
-            ChunkLedger.Verdict verdict = ledger.complete(side, counter);
+        void complete(Completion completion, int poller, int side, long counter) {
+            ChunkLedger.Verdict verdict = ledger.complete(poller, side, counter);
             switch (verdict) {
                 case UNKNOWN -> {
                     report.errors++;

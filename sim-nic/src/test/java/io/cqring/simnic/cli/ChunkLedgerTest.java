@@ -37,22 +37,37 @@ class ChunkLedgerTest {
         "16777220, 3, 16777219"
     })
     void theNewestChunkIsFoundByTheLowBitsOfItsCounter(int posted, int wqeCounter, long counter) {
-        ChunkLedger ledger = new ChunkLedger(1);
+        ChunkLedger ledger = new ChunkLedger(1, 1);
         for (int i = 0; i < posted; i++) {
             ledger.post(0, 0);
         }
         assertEquals(counter, ledger.newest(wqeCounter));
     }
 
+    /** What one poller takes is in order for it, whatever the other took; the same completion twice is twice for both. */
+    @Test
+    void orderIsJudgedPollerByPoller() {
+        ChunkLedger ledger = new ChunkLedger(4, 2);
+        for (int i = 0; i < 4; i++) {
+            ledger.post(0, 0);
+        }
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 1));
+        assertEquals(IN_ORDER, ledger.complete(1, REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(1, REQUESTER, 3));
+        assertEquals(LATE, ledger.complete(1, REQUESTER, 2));
+        assertEquals(DUPLICATE, ledger.complete(1, REQUESTER, 1));
+        assertEquals(DUPLICATE, ledger.complete(0, REQUESTER, 3));
+    }
+
     @Test
     void aChunkIsFinishedWhenBothSidesHaveCompleted() {
-        ChunkLedger ledger = new ChunkLedger(1);
+        ChunkLedger ledger = new ChunkLedger(1, 1);
         assertTrue(ledger.hasRoom());
         assertEquals(0, ledger.post(100, 5));
         assertFalse(ledger.hasRoom());
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 0));
         assertFalse(ledger.hasRoom());
-        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, RESPONDER, 0));
         assertTrue(ledger.hasRoom());
         assertEquals(100, ledger.bytes(0));
         assertEquals(5, ledger.postedNs(0));
@@ -61,7 +76,7 @@ class ChunkLedgerTest {
 
     @Test
     void aWindowThatIsNoPowerOfTwoIsKeptExactly() {
-        ChunkLedger ledger = new ChunkLedger(3);
+        ChunkLedger ledger = new ChunkLedger(3, 1);
         for (int i = 0; i < 3; i++) {
             assertTrue(ledger.hasRoom());
             ledger.post(0, 0);
@@ -71,53 +86,53 @@ class ChunkLedgerTest {
 
     @Test
     void theSameCompletionTwiceIsADuplicateAlsoAfterItsSlotIsReused() {
-        ChunkLedger ledger = new ChunkLedger(1);
+        ChunkLedger ledger = new ChunkLedger(1, 1);
         ledger.post(0, 0);
-        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0));
-        assertEquals(DUPLICATE, ledger.complete(RESPONDER, 0));
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
-        assertEquals(DUPLICATE, ledger.complete(REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, RESPONDER, 0));
+        assertEquals(DUPLICATE, ledger.complete(0, RESPONDER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 0));
+        assertEquals(DUPLICATE, ledger.complete(0, REQUESTER, 0));
         ledger.post(0, 0);
-        assertEquals(DUPLICATE, ledger.complete(REQUESTER, 0));
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 1));
+        assertEquals(DUPLICATE, ledger.complete(0, REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 1));
     }
 
     @Test
     void twoSwappedCompletionsGiveOneLateOne() {
-        ChunkLedger ledger = new ChunkLedger(4);
+        ChunkLedger ledger = new ChunkLedger(4, 1);
         for (int i = 0; i < 4; i++) {
             ledger.post(0, 0);
         }
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 0));
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 2));
-        assertEquals(LATE, ledger.complete(REQUESTER, 1));
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 3));
-        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 0), "the other side has an order of its own");
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 0));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 2));
+        assertEquals(LATE, ledger.complete(0, REQUESTER, 1));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 3));
+        assertEquals(IN_ORDER, ledger.complete(0, RESPONDER, 0), "the other side has an order of its own");
     }
 
     @Test
     void aGapAloneIsNotAnOrderViolation() {
-        ChunkLedger ledger = new ChunkLedger(4);
+        ChunkLedger ledger = new ChunkLedger(4, 1);
         ledger.post(0, 0);
         ledger.post(0, 0);
-        assertEquals(IN_ORDER, ledger.complete(REQUESTER, 1));
+        assertEquals(IN_ORDER, ledger.complete(0, REQUESTER, 1));
         assertTrue(ledger.isMissing(REQUESTER, 0));
         assertFalse(ledger.isMissing(REQUESTER, 1));
         assertEquals(0, ledger.oldestUnfinished());
         ledger.giveUp(REQUESTER, 0);
         ledger.giveUp(RESPONDER, 0);
         assertEquals(1, ledger.oldestUnfinished());
-        assertEquals(IN_ORDER, ledger.complete(RESPONDER, 1));
+        assertEquals(IN_ORDER, ledger.complete(0, RESPONDER, 1));
         assertEquals(ledger.posted(), ledger.oldestUnfinished());
     }
 
     @Test
     void whatWasNeverPostedIsUnknown() {
-        ChunkLedger ledger = new ChunkLedger(2);
-        assertEquals(UNKNOWN, ledger.complete(REQUESTER, 0));
+        ChunkLedger ledger = new ChunkLedger(2, 1);
+        assertEquals(UNKNOWN, ledger.complete(0, REQUESTER, 0));
         ledger.post(0, 0);
-        assertEquals(UNKNOWN, ledger.complete(REQUESTER, 1));
-        assertEquals(UNKNOWN, ledger.complete(REQUESTER, -1));
-        assertEquals(UNKNOWN, ledger.complete(RESPONDER, Long.MIN_VALUE));
+        assertEquals(UNKNOWN, ledger.complete(0, REQUESTER, 1));
+        assertEquals(UNKNOWN, ledger.complete(0, REQUESTER, -1));
+        assertEquals(UNKNOWN, ledger.complete(0, RESPONDER, Long.MIN_VALUE));
     }
 }

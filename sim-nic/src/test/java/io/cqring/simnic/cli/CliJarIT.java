@@ -85,6 +85,8 @@ class CliJarIT {
                 "--depth",
                 "512");
         assertRefused("--limit must be 1 or more: 0", "run", "--limit", "0");
+        assertRefused("--pollers must be 1 to 16: 0", "run", "--pollers", "0");
+        assertRefused("--merge needs one poller, --pollers: 2", "run", "--pollers", "2", "--merge");
         assertRefused("--cqe must be 32, 64 or 128 bytes: 16", "run", "--cqe", "16");
         assertRefused("Invalid value for option '--ranks': 'many' is not an int", "run", "--ranks", "many");
         assertRefused("Unknown option: '--fast'", "run", "--fast");
@@ -151,6 +153,7 @@ class CliJarIT {
                         "cq_overruns",
                         "cqe_bytes",
                         "cq_depth",
+                        "pollers",
                         "merge",
                         "merged_completions",
                         "polls",
@@ -210,6 +213,19 @@ class CliJarIT {
         assertTrue(json.get("merge").asBoolean());
         long merged = json.get("merged_completions").asLong();
         assertTrue(merged > 0 && merged <= json.get("completions").asLong() / 2, outcome.out());
+        assertEquals(0, outcome.exitCode());
+    }
+
+    /** Two host threads share the polling of every queue: each completion still comes once, and in order at each. */
+    @ParameterizedTest
+    @CsvSource({"32", "64", "128"})
+    void theBuiltInSampleRunsCleanWithTwoPollers(int cqeBytes) throws Exception {
+        Outcome outcome =
+                cqring("run", "--json", "--pollers", "2", "--limit", "60", "--cqe", Integer.toString(cqeBytes));
+        assertEquals("", outcome.err());
+        JsonNode json = new ObjectMapper().readTree(outcome.out());
+        assertClean(json);
+        assertEquals(2, json.get("pollers").asInt());
         assertEquals(0, outcome.exitCode());
     }
 
