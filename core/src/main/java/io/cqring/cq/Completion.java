@@ -9,7 +9,8 @@ import io.cqring.memory.QueueMemory;
  * {@link CompletionQueue#startPoll} or {@link CompletionQueue#next} to the next call, and from
  * {@link CompletionQueue#peek} to the next call. At any other time every accessor throws {@link IllegalStateException}
  * rather than show a slot that the device may be writing. Keep data by reading them out, or use
- * {@link CompletionQueue#pollInto}. For the polling thread only.
+ * {@link CompletionQueue#pollInto}. The view of a {@link CompletionPoller} shows a copy in that poller's memory, by the same
+ * rule. For the polling thread only.
  */
 public final class Completion extends SlotView {
     Completion(QueueMemory memory, int strideBytes) {
