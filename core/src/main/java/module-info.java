@@ -6,4 +6,5 @@ module io.cqring.core {
     exports io.cqring.memory;
     exports io.cqring.ring;
     exports io.cqring.cq;
+    exports io.cqring.queue;
 }

@@ -55,6 +55,9 @@ class ArchitectureTest {
     private static final ArchRule CQ = onlyUses(
             "io.cqring.cq", "io.cqring.cq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
 
+    private static final ArchRule QUEUE = onlyUses(
+            "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
+
     private static final ArchRule MEMORY = classes()
             .that()
             .resideInAPackage("io.cqring.memory")
@@ -72,6 +75,7 @@ class ArchitectureTest {
     void everyArrowIsDrawn() {
         RING.check(SHIPPED);
         CQ.check(SHIPPED);
+        QUEUE.check(SHIPPED);
         MEMORY.check(SHIPPED);
     }
 
@@ -86,7 +90,7 @@ class ArchitectureTest {
                 SHIPPED.stream().map(JavaClass::getPackageName).collect(Collectors.toCollection(TreeSet::new));
         // An empty package is a class of ours without one: module-info.
         packages.remove("");
-        assertEquals(Set.of("io.cqring.cq", "io.cqring.memory", "io.cqring.ring"), packages);
+        assertEquals(Set.of("io.cqring.cq", "io.cqring.memory", "io.cqring.queue", "io.cqring.ring"), packages);
     }
 
     /** The checker checked, with classes that do what is not allowed. */
