@@ -315,6 +315,26 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
+     * Closes the cursor and consumes every completion it has shown but the one it stands on, which the next poll will find
+     * again.
+     *
+     * @return completions consumed, in entries; 0 if only one was shown
+     * @throws IllegalStateException if no cursor is open, the cursor stands on nothing ({@link #next} returned false), or as
+     *                               {@link #poll}; nothing is consumed
+     */
+    public int endPollButLast() {
+        enterCursor();
+        if (view.slotOffset == SlotView.DETACHED) {
+            throw new IllegalStateException("the cursor stands on no completion: next() returned false");
+        }
+        final int taken = shown - 1;
+        held--; // what was shown last is what is in hand last
+        consumeHeld();
+        abandonCursor();
+        return taken;
+    }
+
+    /**
      * Shows the oldest ready completion and consumes nothing. An open cursor is abandoned.
      *
      * @return a view, valid until the next call on this queue; null if none is ready
@@ -461,6 +481,26 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public boolean isEmpty() {
         return size() == 0;
+    }
+
+    /**
+     * Slots given back to the device since creation, counted from the start sequence. Any thread; on the polling thread exact,
+     * elsewhere it may be out of date. A slot goes back some time after its completion has been taken, see {@link #poll}.
+     *
+     * @return the consumer sequence, in entries; never goes back
+     */
+    public long consumerSequence() {
+        return memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
+    }
+
+    /**
+     * Completions published since creation, counted from the start sequence. Any thread; on the writing thread exact,
+     * elsewhere it may be out of date.
+     *
+     * @return the producer sequence, in entries; never goes back
+     */
+    public long producerSequence() {
+        return memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
     }
 
     /**
