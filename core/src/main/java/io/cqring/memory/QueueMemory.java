@@ -80,6 +80,15 @@ public abstract class QueueMemory {
     }
 
     /**
+     * Touches every page of the region, as a store does, and changes no byte: what follows meets no page fault, unless the
+     * system takes pages away again. For mapped files and wrapped memory, before the first lap; memory from {@link #allocate} and
+     * of a queue that has just been created has been written in full. Any thread, at any time; other threads may be storing.
+     * Takes one atomic operation per {@value DirectMemory#SMALLEST_PAGE_BYTES} bytes. A memory for model checkers has no pages and
+     * does nothing.
+     */
+    public void pretouch() {}
+
+    /**
      * Plain load.
      *
      * @param offset bytes from the start of the region, a multiple of 8
