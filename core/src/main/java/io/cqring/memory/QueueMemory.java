@@ -52,6 +52,9 @@ public abstract class QueueMemory {
      * Uses the caller's memory between the buffer's position and limit: huge pages, a mapped file, device memory.
      * Contents are left alone.
      *
+     * <p>For a native {@code MemorySegment} (JDK 22 or later, no flag) pass {@code segment.asByteBuffer()}. Its arena is the
+     * caller's: close both ends, and let no call be under way, before the arena is closed.
+     *
      * @param buffer a direct, writable buffer whose position lies on a {@value CacheLines#LINE_BYTES}-byte boundary; its
      *               position and limit may be changed afterwards without effect
      * @return the region
