@@ -37,7 +37,7 @@ class ArchitectureTest {
 
     private static final ArchRule RAW_MEMORY_ONLY_IN_MEMORY = noClasses()
             .that()
-            .resideOutsideOfPackage("io.cqring.memory")
+            .resideOutsideOfPackages("io.cqring.memory", "io.cqring.agrona")
             .should()
             .dependOnClassesThat(RAW_MEMORY);
 
@@ -54,6 +54,25 @@ class ArchitectureTest {
 
     private static final ArchRule CQ = onlyUses(
             "io.cqring.cq", "io.cqring.cq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
+
+    private static final ArchRule QUEUE = onlyUses(
+            "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
+
+    /** A face of Agrona's API, so Agrona's buffers are its business; what lies beneath them only as far as wrapping goes. */
+    private static final ArchRule AGRONA = classes()
+            .that()
+            .resideInAPackage("io.cqring.agrona")
+            .should()
+            .onlyDependOnClassesThat(describe(
+                    "java.lang, java.util, ByteBuffer, Agrona, and the packages of queue and memory",
+                    c -> c.getPackageName().equals("java.lang")
+                            || c.getPackageName().startsWith("java.util")
+                            || c.getName().equals("java.nio.ByteBuffer")
+                            || c.getPackageName().startsWith("org.agrona")
+                            || Set.of("io.cqring.agrona", "io.cqring.cq", "io.cqring.memory")
+                                    .contains(c.getPackageName())
+                            || c.isPrimitive()
+                            || c.isArray()));
 
     private static final ArchRule MEMORY = classes()
             .that()
@@ -72,6 +91,8 @@ class ArchitectureTest {
     void everyArrowIsDrawn() {
         RING.check(SHIPPED);
         CQ.check(SHIPPED);
+        QUEUE.check(SHIPPED);
+        AGRONA.check(SHIPPED);
         MEMORY.check(SHIPPED);
     }
 
@@ -86,7 +107,9 @@ class ArchitectureTest {
                 SHIPPED.stream().map(JavaClass::getPackageName).collect(Collectors.toCollection(TreeSet::new));
         // An empty package is a class of ours without one: module-info.
         packages.remove("");
-        assertEquals(Set.of("io.cqring.cq", "io.cqring.memory", "io.cqring.ring"), packages);
+        assertEquals(
+                Set.of("io.cqring.agrona", "io.cqring.cq", "io.cqring.memory", "io.cqring.queue", "io.cqring.ring"),
+                packages);
     }
 
     /** The checker checked, with classes that do what is not allowed. */

@@ -35,6 +35,15 @@ public final class Completion extends SlotView {
     }
 
     /**
+     * Where the entry lies, for callers who have a view of their own of the same memory.
+     *
+     * @return bytes from the start of the queue's memory
+     */
+    public long slotOffset() {
+        return slot();
+    }
+
+    /**
      * Header of the entry, as the device wrote it.
      *
      * @return word 0, see {@link CqeLayout}

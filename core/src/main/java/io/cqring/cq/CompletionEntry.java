@@ -55,6 +55,32 @@ public final class CompletionEntry extends SlotView {
     }
 
     /**
+     * Where the entry lies, for callers who have a view of their own of the same memory.
+     *
+     * @return bytes from the start of the queue's memory
+     */
+    public long slotOffset() {
+        if (slotOffset == DETACHED) {
+            throw notClaimed();
+        }
+        return slotOffset;
+    }
+
+    /**
+     * Leaves the inline payload to the caller, who fills all of it through a view of its own of the same memory, from this thread and
+     * before the entry is flushed: it is not cleared.
+     *
+     * @return this
+     */
+    public CompletionEntry payloadInPlace() {
+        if (slotOffset == DETACHED) {
+            throw notClaimed();
+        }
+        wordsSet |= ((1 << payloadWords) - 1) << (CqeLayout.PAYLOAD_OFFSET >>> 3);
+        return this;
+    }
+
+    /**
      * Sets the header.
      *
      * @param header a header from {@link CqeLayout#header}; its owner bit is ignored

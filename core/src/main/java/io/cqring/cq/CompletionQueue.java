@@ -493,6 +493,31 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
+     * Closes the cursor and consumes every completion it has shown but the one it stands on, which the next poll will find
+     * again.
+     *
+     * @return completions consumed, in entries; 0 if only one was shown
+     * @throws IllegalStateException if no cursor is open, the cursor stands on nothing ({@link #next} returned false), or as
+     *                               {@link #poll}; nothing is consumed
+     */
+    public int endPollButLast() {
+        enterCursor();
+        if (current.slotOffset == SlotView.DETACHED) {
+            throw new IllegalStateException("the cursor stands on no completion: next() returned false");
+        }
+        final int taken = shown - 1;
+        if (minisShown != 0) {
+            minisShown--; // one of a merged entry, not its last
+        } else {
+            held--; // what was shown last is what is in hand last
+            minisShown = current == view ? 0 : numberAt(sequence + held) - 1;
+        }
+        consumeHeld();
+        abandonCursor();
+        return taken;
+    }
+
+    /**
      * Shows the oldest ready completion and consumes nothing. An open cursor is abandoned.
      *
      * @return a view, valid until the next call on this queue; null if none is ready
@@ -608,6 +633,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         MergedEntry.expand(memory, view.slotOffset, mini, scratch, strideBytes());
         current = expanded.attach(0, scratch.getLong(CqeLayout.HEADER_OFFSET));
         return mini + 1 == number ? SHOWN_LAST : SHOWN;
+    }
+
+    /** Completions in a merged entry. */
+    private int numberAt(long sequence) {
+        final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
+        return MergedEntry.number(memory.getLong(slot + CqeLayout.HEADER_OFFSET), strideBytes());
     }
 
     private void detachViews() {
@@ -733,6 +764,26 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public boolean isEmpty() {
         return size() == 0;
+    }
+
+    /**
+     * Slots given back to the device since creation, counted from the start sequence. Any thread; on the polling thread exact,
+     * elsewhere it may be out of date. A slot goes back some time after its completion has been taken, see {@link #poll}.
+     *
+     * @return the consumer sequence, in entries; never goes back
+     */
+    public long consumerSequence() {
+        return memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
+    }
+
+    /**
+     * Completions published since creation, counted from the start sequence. Any thread; on the writing thread exact,
+     * elsewhere it may be out of date.
+     *
+     * @return the producer sequence, in entries; never goes back
+     */
+    public long producerSequence() {
+        return memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
     }
 
     /**

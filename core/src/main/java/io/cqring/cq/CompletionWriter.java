@@ -187,6 +187,51 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
+     * Publishes the oldest of what is staged or claimed, in order, and keeps the rest in hand.
+     *
+     * @param count entries to publish, 0 to {@link #entriesInHand}
+     * @return entries published: {@code count}
+     * @throws IllegalArgumentException if that many are not in hand; nothing is published
+     * @throws IllegalStateException    if the queue is closed or another thread is the writer; nothing is published
+     */
+    public int flush(int count) {
+        final int inHand = entriesInHand();
+        if (count < 0 || count > inHand) {
+            throw new IllegalArgumentException(
+                    "entries to flush must be 0 to what is in hand, " + inHand + ": " + count);
+        }
+        if (count > held) {
+            return flushHeld(); // the newest claim too, so all of it
+        }
+        if (count != 0) {
+            final long first = sequence;
+            final long end = first + count;
+            for (long next = first; next != end; next++) {
+                int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+                publish(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+            }
+            held -= count;
+            if (held == 0) {
+                minis = 0;
+            }
+            sequence = end;
+            publishSequence(end);
+        }
+        return count;
+    }
+
+    /**
+     * What is staged or claimed and not yet flushed.
+     *
+     * @return entries, 0 to the queue's capacity
+     * @throws IllegalStateException if the queue is closed or another thread is the writer
+     */
+    public int entriesInHand() {
+        enter();
+        return held + (entry.isAttached() ? 1 : 0);
+    }
+
+    /**
      * Gives back what is staged or claimed and not yet flushed. The host never sees it.
      *
      * @return entries given back, merged ones as one

@@ -22,6 +22,9 @@ final class DirectMemory extends QueueMemory {
     static final AccessRoute ROUTE =
             AccessRoute.choose(System.getProperty(AccessRoute.PROPERTY, "auto"), unsafeWorks());
 
+    /** Pages are this large or larger. */
+    static final int SMALLEST_PAGE_BYTES = 4096;
+
     private static final boolean FAST = ROUTE == AccessRoute.UNSAFE;
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -76,6 +79,27 @@ final class DirectMemory extends QueueMemory {
                     + "-byte boundary, it starts " + past + " bytes past one: " + buffer);
         }
         return new DirectMemory(buffer.slice());
+    }
+
+    @Override
+    public void pretouch() {
+        final long last = (long) (sizeBytes() & -Long.BYTES) - Long.BYTES;
+        for (long offset = 0; offset < last; offset += SMALLEST_PAGE_BYTES) {
+            addNothing(offset);
+        }
+        if (last >= 0) {
+            addNothing(last);
+        }
+    }
+
+    /** A store that changes nothing, even if another thread stores at the same time: hence atomic. */
+    private void addNothing(long offset) {
+        if (FAST) {
+            UnsafeApi.getAndAddLong(null, address + offset, 0);
+            Reference.reachabilityFence(this);
+        } else {
+            LONGS.getAndAdd(buffer, (int) offset, 0L);
+        }
     }
 
     @Override

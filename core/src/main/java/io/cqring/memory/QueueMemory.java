@@ -52,6 +52,9 @@ public abstract class QueueMemory {
      * Uses the caller's memory between the buffer's position and limit: huge pages, a mapped file, device memory.
      * Contents are left alone.
      *
+     * <p>For a native {@code MemorySegment} (JDK 22 or later, no flag) pass {@code segment.asByteBuffer()}. Its arena is the
+     * caller's: close both ends, and let no call be under way, before the arena is closed.
+     *
      * @param buffer a direct, writable buffer whose position lies on a {@value CacheLines#LINE_BYTES}-byte boundary; its
      *               position and limit may be changed afterwards without effect
      * @return the region
@@ -78,6 +81,15 @@ public abstract class QueueMemory {
     public final int sizeBytes() {
         return sizeBytes;
     }
+
+    /**
+     * Touches every page of the region, as a store does, and changes no byte: what follows meets no page fault, unless the
+     * system takes pages away again. For mapped files and wrapped memory, before the first lap; memory from {@link #allocate} and
+     * of a queue that has just been created has been written in full. Any thread, at any time; other threads may be storing.
+     * Takes one atomic operation per {@value DirectMemory#SMALLEST_PAGE_BYTES} bytes. A memory for model checkers has no pages and
+     * does nothing.
+     */
+    public void pretouch() {}
 
     /**
      * Plain load.

@@ -232,6 +232,45 @@ class MergingTest {
         return polled;
     }
 
+    /** A cursor that keeps its last one back: wherever that lies in its slot, the next poll starts with it. */
+    @Test
+    void shouldKeepTheLastOneBack() {
+        for (int last = 1; last <= 16; last++) {
+            CompletionQueue queue = CompletionQueue.ofCapacity(4).merging().create();
+            List<Item> staged = run(16); // slots of 7, 7 and 2
+            staged.forEach(item -> item.stage(queue.writer(), false, 0));
+            assertEquals(3, queue.writer().flush());
+            assertTrue(queue.startPoll());
+            for (int i = 1; i < last; i++) {
+                assertTrue(queue.next());
+            }
+            assertEquals(staged.get(last - 1), Item.of(queue.completion()));
+            assertEquals(last - 1, queue.endPollButLast());
+            assertEquals(3 - (last - 1) / 7, queue.size());
+            List<Item> polled = new ArrayList<>();
+            drain(Way.CURSOR, queue, 3, polled);
+            assertEquals(staged.subList(last - 1, 16), polled);
+        }
+    }
+
+    /** What is flushed is closed: a completion staged later does not join it. */
+    @Test
+    void shouldNotJoinWhatAPartialFlushPublished() {
+        CompletionQueue queue = CompletionQueue.ofCapacity(4).merging().create();
+        Item item = new Item(CqeOpcode.RECV, 5, 1, 10, 0, 0);
+        Item other = new Item(CqeOpcode.RECV, 6, 1, 10, 0, 0);
+        item.stage(queue.writer(), false, 0);
+        other.stage(queue.writer(), false, 0);
+        assertEquals(1, queue.writer().flush(1));
+        assertTrue(other.stage(queue.writer(), false, 0));
+        assertEquals(1, queue.writer().entriesInHand(), "joined the slot that is still in hand");
+        assertEquals(1, queue.writer().flush(1));
+        assertTrue(other.stage(queue.writer(), false, 0));
+        assertEquals(1, queue.writer().entriesInHand());
+        assertEquals(1, queue.writer().flush());
+        assertEquals(List.of(item, other, other, other), polledAll(queue));
+    }
+
     /** A handler that throws has consumed its completion, also the last of a slot, whose slot goes back. */
     @Test
     void shouldConsumeWhatAHandlerThrewOn() {
