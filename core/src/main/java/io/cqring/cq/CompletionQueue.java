@@ -66,7 +66,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * <p><b>Death of a process:</b> whatever was published stays, also if the process was killed. The next writer goes on after
      * the last published entry: entries that were staged, claimed or half-written are gone. The next poller goes on at the
      * consumer sequence: it gets those entries again that a call which did not finish had handled and not yet returned, at
-     * most as many as one call may take. See also {@link CompletionWriter#recover}.
+     * most as many as one call may take. What {@link #pollInto} had copied out is gone with its process. See also {@link CompletionWriter#recover}.
      *
      * <p><b>Other memory</b> ({@link QueueMemory#wrap}) has no such guard: nobody may play an end while it is attached again.
      *

@@ -60,6 +60,15 @@ public final class CompletionWriter extends QueueEnd {
         while (next != end && hasOwnerBit(next)) {
             next++;
         }
+        requireNotPast(next, consumed);
+        sequence = next;
+        creditLimit = next; // no credit yet: the first claim looks for it
+        lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
+        rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
+        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(CqRegion.DEAD) != 0;
+    }
+
+    private void requireNotPast(long next, long consumed) {
         if (consumed - next > 0) {
             throw CqHeader.refused(
                     memory,
@@ -67,11 +76,6 @@ public final class CompletionWriter extends QueueEnd {
                             + consumed,
                     false);
         }
-        sequence = next;
-        creditLimit = next; // no credit yet: the first claim looks for it
-        lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
-        rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
-        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(CqRegion.DEAD) != 0;
     }
 
     private boolean hasOwnerBit(long next) {
@@ -100,6 +104,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge CQ-CREDIT, device end: as in obtainCredit. Load the consumer sequence, then store to the slots it frees.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         CqRegion.requireReachable(memory, startSequence, capacity, consumed, first);
+        requireNotPast(first, consumed);
         int returned = 0;
         for (long next = first; next != consumed + capacity; next++) {
             if (hasOwnerBit(next)) {
