@@ -60,8 +60,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * <p><b>Files</b> ({@link QueueMemory#create}, {@link QueueMemory#attach}): each role is played by one process at a time. A
      * process takes a role when a thread of its own first plays it, and goes on at the index that the region says; it keeps the
      * role until {@link #releasePoller} or {@link CompletionWriter#release}, until close, or until it ends, in whatever way. A
-     * process that tries meanwhile gets an {@link IllegalStateException} that names the other. Attaching takes no role, so a
-     * process may attach just to look at the counts.
+     * process that tries meanwhile gets an {@link IllegalStateException} that names the other. The guard is a lock on a file
+     * beside the region, named after the role; where that cannot be made the first use of the end throws
+     * {@link java.io.UncheckedIOException}. Attaching takes no role, so a process may attach just to look at the counts.
      *
      * <p><b>Death of a process:</b> whatever was published stays, also if the process was killed. The next writer goes on after
      * the last published entry: entries that were staged, claimed or half-written are gone. The next poller goes on at the
@@ -553,7 +554,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * Closes both ends, from any thread: calls that start later throw {@link IllegalStateException}; calls under way finish.
      * What is unpolled is given up. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
      * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way and nobody
-     * uses the view of a {@link #peek}, a cursor or a claim any more. If the memory is a file, the queue is closed for every process.
+     * uses the view of a {@link #peek}, a cursor or a claim any more. If the memory is a file, the queue is closed for every
+     * process.
      */
     @Override
     public void close() {

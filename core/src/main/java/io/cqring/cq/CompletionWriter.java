@@ -7,8 +7,8 @@ import io.cqring.ring.RingGeometry;
  * Device end of a completion queue: writes completions into slots and hands them to the host.
  *
  * <p><b>Role:</b> one thread at a time. The first thread that writes is the writer until it calls {@link #release} or ends;
- * any other gets an {@link IllegalStateException}. Across processes: see {@link CompletionQueue#attach}. <b>Progress:</b> wait-free. <b>Allocation:</b> none.
- * <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or elsewhere, is visible to
+ * any other gets an {@link IllegalStateException}. Across processes: see {@link CompletionQueue#attach}. <b>Progress:</b>
+ * wait-free. <b>Allocation:</b> none. <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or elsewhere, is visible to
  * the poller that takes the completion.
  *
  * <p>One completion: {@link #write}. Several at once, published in order: {@link #stage} (or {@link #claim}, to fill the slot
@@ -52,9 +52,7 @@ public final class CompletionWriter extends QueueEnd {
         long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
         CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
         // A writer that died between an owner bit and the count of it has published more than it counted. Entries
-        // become
-        // valid in order, so the first slot without its owner bit is the end; no later one than credit allows is looked
-        // at.
+        // become valid in order, so the first slot without its owner bit is the end. Credit bounds the search.
         long end = published + Math.min(capacity, consumed + capacity - published);
         long next = published;
         while (next != end && hasOwnerBit(next)) {
@@ -85,17 +83,17 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
-     * Sets right what a writer in another process may have left when it died: takes the role over, gives back what is in hand,
-     * returns every slot past the first unpublished entry to the device, and publishes the count of entries.
+     * Sets right what a writer in another process may have left when it died: takes the role over, gives back what is in
+     * hand, returns every slot past the first unpublished entry to the device, and publishes the count of entries.
      *
-     * <p>After a writer of this class there is nothing to return: it publishes in order, so no owner bit is valid past the first
-     * that is not, and going on without this call is safe too; only {@link CompletionQueue#size} counts too few until the next
-     * entry is published. A device or a program that publishes in another order may leave valid owner bits past a hole: call
-     * this before anything is written, or they surface when the hole is filled.
+     * <p>After a writer of this class there is nothing to return: it publishes in order, so no owner bit is valid past the
+     * first that is not. Going on without this call is safe too; only {@link CompletionQueue#size} counts too few until the
+     * next entry is published. A device or a program that publishes in another order may leave valid owner bits past a hole:
+     * call this before anything is written, or they surface when the hole is filled.
      *
      * @return slots that held a valid owner bit past the first unpublished entry: entries that the host will never see
-     * @throws IllegalStateException if the queue is closed, or another thread or another living process is the writer; nothing is
-     *                               changed
+     * @throws IllegalStateException if the queue is closed, or another thread or another living process is the writer;
+     *                               nothing is changed
      */
     public int recover() {
         enter();

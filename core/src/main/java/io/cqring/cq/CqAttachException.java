@@ -16,8 +16,8 @@ public final class CqAttachException extends IllegalStateException {
     }
 
     /**
-     * Whether the region holds no queue yet. Its creator is still at it: attach again later; or it died half-way: delete the file
-     * and create the queue anew.
+     * Whether the region holds no queue yet. Its creator is still at it: attach again later; or it died half-way: delete the
+     * file and create the queue anew.
      *
      * @return true if it may yet become a queue, false if waiting is of no use
      */

@@ -73,14 +73,18 @@ final class CqRegion {
     }
 
     /**
-     * Checks the words that change, at attach, while both ends may be at work. Nothing that is read here is used: each end reads
-     * its own index again when it has its role, and checks that value.
+     * Checks the words that change, at attach, while both ends may be at work. Nothing that is read here is used: each end
+     * reads its own index again when it has its role, and checks that value.
      */
     static void requirePlausible(QueueMemory memory, long startSequence, int capacity) {
-        // The consumer sequence moves between two looks, so it is compared on either side: the producer sequence is at
-        // most a ring behind the second look, and at most a ring before the first one that it follows.
-        long consumedBefore = memory.getLongOpaque(CONSUMER_SEQUENCE);
-        long published = memory.getLongOpaque(PRODUCER_SEQUENCE);
+        // Both may move meanwhile, so the consumer sequence is looked at before and after: the host cannot be more than
+        // a
+        // batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
+        // Edges CQ-CREDIT and CQ-COUNT, observing ends. Partners: CompletionQueue.publishConsumed,
+        // CompletionWriter.publishSequence. Weaker: the three looks may change places, and a healthy queue that is at
+        // work is refused. Shown by TakeoverTest.
+        long consumedBefore = memory.getLongAcquire(CONSUMER_SEQUENCE);
+        long published = memory.getLongAcquire(PRODUCER_SEQUENCE);
         long consumedAfter = memory.getLongOpaque(CONSUMER_SEQUENCE);
         requireReachable(memory, startSequence, capacity, consumedBefore, published, consumedAfter);
         for (int offset : new int[] {LOST_ENTRIES, REJECTED_DOORBELLS}) {

@@ -25,8 +25,9 @@ import java.util.Optional;
  * it when the process ends, however it ends, so a dead process never keeps a role. The file stays behind, with the process id
  * and start time of the last holder in it: they are for messages only, the lock is what counts.
  *
- * <p><b>Do not open these files in a process that holds a role:</b> where locks are POSIX locks, closing any channel of the process
- * on the file drops the lock. This class keeps to that itself: it opens a lock file only if this JVM does not hold the role.
+ * <p><b>Do not open these files in a process that holds a role:</b> where locks are POSIX locks, closing any channel of the
+ * process on the file drops the lock. This class keeps to that itself: it opens a lock file only if this JVM does not hold the
+ * role.
  * Delete the files only along with the region, when no process uses it.
  *
  * <p>All methods may be called by any thread.

@@ -298,6 +298,43 @@ class TakeoverTest {
         assertEquals(300, taker.next());
     }
 
+    /** A process may attach just to look, while both ends are at work: however far they go between two loads, it may. */
+    @Test
+    void shouldAttachWhileBothEndsMove(@TempDir Path folder) throws IOException {
+        for (int capacity : new int[] {1, 2, 8}) {
+            for (int lead = 0; lead <= capacity; lead++) {
+                int ahead = lead;
+                Path file = folder.resolve("queue" + capacity + "," + ahead);
+                Shape shape = new Shape(32, capacity, Long.MAX_VALUE - 100);
+                CompletionQueue queue =
+                        shape.queue(OverrunPolicy.BACKPRESSURE, QueueMemory.create(file, shape.bytes()));
+                for (int i = 0; i < ahead; i++) {
+                    assertTrue(Way.WRITE.publish(queue.writer(), i, 32));
+                }
+                long[] next = {ahead};
+                int[] looks = {0};
+                InOrder taker = new InOrder(32, Way.WRITE, 0);
+                StoppingMemory memory = new StoppingMemory(QueueMemory.attach(file));
+                memory.beforeLoads(offset -> {
+                    looks[0]++;
+                    for (int i = 0; i < 5 * capacity; i++) { // stays as far ahead as it was, five laps on
+                        if (queue.size() == capacity) {
+                            queue.poll(taker::onView, 1);
+                        }
+                        assertTrue(Way.WRITE.publish(queue.writer(), next[0]++, 32));
+                        if (queue.size() > ahead) {
+                            queue.poll(taker::onView, 1);
+                        }
+                    }
+                });
+                CompletionQueue observer = CompletionQueue.attach(memory);
+                assertTrue(looks[0] >= 3);
+                assertTrue(observer.size() <= capacity);
+                queue.close();
+            }
+        }
+    }
+
     /** A thread that ends leaves the role to its process, with what it knew. */
     @Test
     void shouldKeepTheRoleInTheProcessWhenAThreadEnds(@TempDir Path folder) throws IOException {

@@ -2,6 +2,7 @@ package io.cqring.testing;
 
 import io.cqring.memory.QueueMemory;
 import io.cqring.memory.RoleLock;
+import java.util.function.LongConsumer;
 
 /**
  * Memory of another kind whose user stops for good in front of a chosen store: what is there then is what a process leaves that is
@@ -19,6 +20,7 @@ public final class StoppingMemory extends QueueMemory {
 
     private final QueueMemory real;
     private final Runnable onStop;
+    private LongConsumer beforeLoad = offset -> {};
     private long left = Long.MAX_VALUE;
     private boolean stopped;
     private long stores;
@@ -52,6 +54,15 @@ public final class StoppingMemory extends QueueMemory {
      */
     public void stopAfter(long count) {
         left = count;
+    }
+
+    /**
+     * Runs something before each opaque or acquire load, so that a test can let the rest of the world go on just there.
+     *
+     * @param beforeLoad gets the offset
+     */
+    public void beforeLoads(LongConsumer beforeLoad) {
+        this.beforeLoad = beforeLoad;
     }
 
     /**
@@ -109,6 +120,7 @@ public final class StoppingMemory extends QueueMemory {
 
     @Override
     public long getLongOpaque(long offset) {
+        beforeLoad.accept(offset);
         return real.getLongOpaque(offset);
     }
 
@@ -120,6 +132,7 @@ public final class StoppingMemory extends QueueMemory {
 
     @Override
     public long getLongAcquire(long offset) {
+        beforeLoad.accept(offset);
         return real.getLongAcquire(offset);
     }
 

@@ -82,7 +82,9 @@ public class HeaderStress {
             memory.putLongRelease(offset, value);
             if (waiting && offset == Region.MAGIC) {
                 waiting = false;
-                Thread.onSpinWait(); // as long as a cache miss would take
+                for (int spins = 0; spins != QueueRig.SPINS; spins++) {
+                    Thread.onSpinWait(); // attaching takes longer than a load: so must this
+                }
                 memory.putLong(lateOffset, this.value);
             }
         }
