@@ -3,6 +3,7 @@ package io.cqring.cq;
 import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Host end of a completion queue: polls completions and returns their slots to the device.
@@ -88,6 +89,45 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
+     * A queue that exists already: in a file that another process has made, or in memory that something else shares. Changes
+     * no entry and no index. All of the header is checked, against the real size of the memory, before a slot is touched.
+     *
+     * <p><b>Files</b> ({@link QueueMemory#create}, {@link QueueMemory#attach}): each role is played by one process at a time. A
+     * process takes a role when a thread of its own first plays it, and goes on at the index that the region says; it keeps the
+     * role until {@link #releasePoller} or {@link CompletionWriter#release}, until close, or until it ends, in whatever way. A
+     * process that tries meanwhile gets an {@link IllegalStateException} that names the other. The guard is a lock on a file
+     * beside the region, named after the role; where that cannot be made the first use of the end throws
+     * {@link java.io.UncheckedIOException}. Attaching takes no role, so a process may attach just to look at the counts.
+     *
+     * <p><b>Death of a process:</b> whatever was published stays, also if the process was killed. The next writer goes on after
+     * the last published entry: entries that were staged, claimed or half-written are gone. The next poller goes on at the
+     * consumer sequence: it gets those entries again that a call which did not finish had handled and not yet returned, at
+     * most as many as one call may take. What {@link #pollInto} had copied out is gone with its process. See also {@link CompletionWriter#recover}.
+     *
+     * <p><b>Other memory</b> ({@link QueueMemory#wrap}) has no such guard: nobody may play an end while it is attached again.
+     *
+     * @param memory a region that holds a queue
+     * @return the host end; {@link #writer} is the device end
+     * @throws CqAttachException if the region holds no queue, or not yet, or one that this version cannot work with; nothing is
+     *                           changed
+     */
+    public static CompletionQueue attach(QueueMemory memory) {
+        CqHeader header = CqHeader.read(memory);
+        RingGeometry geometry = CqRegion.geometry(header.capacity(), header.strideBytes(), 1);
+        CqRegion.requirePlausible(memory, header.startSequence(), header.capacity());
+        Builder chosen = new Builder(header.capacity())
+                .strideBytes(header.strideBytes())
+                .overrunPolicy(header.policy())
+                .startSequence(header.startSequence());
+        CompletionQueue queue = new CompletionQueue(memory, geometry, chosen);
+        if (!queue.isInFile()) { // else each end resumes once it has its role
+            queue.resume();
+            queue.writer.resume();
+        }
+        return queue;
+    }
+
+    /**
      * Memory that a queue with one writer takes, exact.
      *
      * @param capacity    entries; a power of two
@@ -135,6 +175,16 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (!inHandler) { // the poll under way finishes, and its handler may still read its entry
             abandonCursor();
         }
+    }
+
+    @Override
+    void resume() {
+        abandonCursor();
+        // The host's own sequence stands still while it has the role; the device may go on before it.
+        long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
+        long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
+        sequence = consumed;
     }
 
     /**
@@ -823,7 +873,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Lets another thread become the poller. An open cursor is abandoned.
+     * Lets another thread become the poller, or, if the memory is a file, another process. An open cursor is abandoned.
      *
      * @throws IllegalStateException if the calling thread is not the poller, or is in a handler of this queue
      */
@@ -840,11 +890,14 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * Closes both ends, from any thread: calls that start later throw {@link IllegalStateException}; calls under way finish.
      * What is unpolled is given up, also what a {@link CompletionPoller} has claimed and not delivered. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
      * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way and nobody
-     * uses the view of a {@link #peek}, a cursor or a claim any more.
+     * uses the view of a {@link #peek}, a cursor or a claim any more. If the memory is a file, the queue is closed for every
+     * process.
      */
     @Override
     public void close() {
         markClosed();
+        releaseProcessRole();
+        writer.releaseProcessRole();
     }
 
     /** Describes a queue to be made. Not thread-safe. */
@@ -908,7 +961,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
 
         /**
-         * Uses the caller's memory; whatever it holds is overwritten.
+         * Uses the caller's memory; whatever it holds is overwritten. Only a file that holds a queue is refused.
          *
          * @param memory a region of at least {@link CompletionQueue#requiredBytes(int, int, int)} bytes; bytes beyond are not touched
          * @return this
@@ -948,8 +1001,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
          * Makes the queue, empty.
          *
          * @return the host end; {@link CompletionQueue#writer} or {@link CompletionQueue#newWriter} is the device end
-         * @throws IllegalArgumentException if a number breaks its rule, two choices do not go together or the memory is too
-         *                                  small; nothing is touched
+         * @throws IllegalArgumentException if a number breaks its rule, two choices do not go together, the memory is too small, or
+         *                                  it is a file that holds a queue; nothing is touched
          */
         public CompletionQueue create() {
             if (merging && shared) {
@@ -968,8 +1021,30 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 throw new IllegalArgumentException("memory of " + region.sizeBytes() + " bytes is too small for "
                         + capacity + " entries of " + strideBytes + " bytes: " + bytes + " bytes are needed");
             }
-            CqRegion.initialise(region, geometry, startSequence, memory == null);
-            return new CompletionQueue(region, geometry, this);
+            CompletionQueue queue = new CompletionQueue(region, geometry, this);
+            if (queue.isInFile()) {
+                requireFitForFile(region);
+            }
+            CqHeader header = new CqHeader(
+                    strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging));
+            long epoch = queue.isInFile() ? ThreadLocalRandom.current().nextLong() : 0;
+            CqRegion.initialise(region, geometry, header, epoch, memory == null);
+            return queue;
+        }
+
+        private void requireFitForFile(QueueMemory region) {
+            if (writers != 1 || shared || merging) {
+                throw new IllegalArgumentException(
+                        "a queue in a file has one writer and one poller and does not merge: "
+                                + (writers != 1
+                                        ? "writers(" + writers + ")"
+                                        : shared ? "sharedPollers()" : "merging()"));
+            }
+            if (region.getLongOpaque(CqRegion.MAGIC) != 0) {
+                throw new IllegalArgumentException(
+                        "memory is a file that holds a queue, which other processes may use: " + region
+                                + "; attach it, or delete the file");
+            }
         }
     }
 }

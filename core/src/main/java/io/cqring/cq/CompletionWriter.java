@@ -7,8 +7,8 @@ import io.cqring.ring.RingGeometry;
  * Device end of a completion queue: writes completions into slots and hands them to the host.
  *
  * <p><b>Role:</b> one thread at a time. The first thread that writes is the writer until it calls {@link #release} or ends;
- * any other gets an {@link IllegalStateException}. <b>Progress:</b> wait-free. <b>Allocation:</b> none.
- * <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or elsewhere, is visible to
+ * any other gets an {@link IllegalStateException}. Across processes: see {@link CompletionQueue#attach}. <b>Progress:</b>
+ * wait-free. <b>Allocation:</b> none. <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or elsewhere, is visible to
  * the poller that takes the completion.
  *
  * <p>One completion: {@link #write}. Several at once, published in order: {@link #stage} (or {@link #claim}, to fill the slot
@@ -47,6 +47,78 @@ public final class CompletionWriter extends QueueEnd {
         entry.detach();
         held = 0;
         minis = 0;
+    }
+
+    @Override
+    void resume() {
+        letGo();
+        // The writer's own sequence stands still while it has the role; the host may go on behind it.
+        long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
+        CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
+        // A writer that died between an owner bit and the count of it has published more than it counted. Entries
+        // become valid in order, so the first slot without its owner bit is the end. Credit bounds the search.
+        long end = published + Math.min(capacity, consumed + capacity - published);
+        long next = published;
+        while (next != end && hasOwnerBit(next)) {
+            next++;
+        }
+        requireNotPast(next, consumed);
+        sequence = next;
+        creditLimit = next; // no credit yet: the first claim looks for it
+        lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
+        rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
+        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(CqRegion.DEAD) != 0;
+    }
+
+    private void requireNotPast(long next, long consumed) {
+        if (consumed - next > 0) {
+            throw CqHeader.refused(
+                    memory,
+                    "consumer sequence must be at most " + next + ", the first entry that is not published: "
+                            + consumed,
+                    false);
+        }
+    }
+
+    private boolean hasOwnerBit(long next) {
+        int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+        long header = memory.getLongOpaque(slot + CqeLayout.HEADER_OFFSET);
+        return ((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) == 0;
+    }
+
+    /**
+     * Sets right what a writer in another process may have left when it died: takes the role over, gives back what is in
+     * hand, returns every slot past the first unpublished entry to the device, and publishes the count of entries.
+     *
+     * <p>After a writer of this class there is nothing to return: it publishes in order, so no owner bit is valid past the
+     * first that is not. Going on without this call is safe too; only {@link CompletionQueue#size} counts too few until the
+     * next entry is published. A device or a program that publishes in another order may leave valid owner bits past a hole:
+     * call this before anything is written, or they surface when the hole is filled.
+     *
+     * @return slots that held a valid owner bit past the first unpublished entry: entries that the host will never see
+     * @throws IllegalStateException if the queue is closed, or another thread or another living process is the writer;
+     *                               nothing is changed
+     */
+    public int recover() {
+        enter();
+        letGo();
+        final long first = sequence;
+        // Edge CQ-CREDIT, device end: as in obtainCredit. Load the consumer sequence, then store to the slots it frees.
+        long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
+        CqRegion.requireReachable(memory, startSequence, capacity, consumed, first);
+        requireNotPast(first, consumed);
+        int returned = 0;
+        for (long next = first; next != consumed + capacity; next++) {
+            if (hasOwnerBit(next)) {
+                long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
+                int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+                memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, invalidOwner);
+                returned++;
+            }
+        }
+        publishSequence(first);
+        return returned;
     }
 
     /**
@@ -426,7 +498,8 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
-     * Lets another thread become the writer. What is staged stays staged.
+     * Lets another thread become the writer. What is staged stays staged; but if the memory is a file, another process may
+     * become the writer as well, and what is staged or claimed is given back.
      *
      * @throws IllegalStateException if the calling thread is not the writer
      */

@@ -8,7 +8,7 @@ import io.cqring.ring.RingGeometry;
  * Where things lie in a completion queue's memory. Words that different threads write are 128 bytes apart.
  *
  * <pre>
- *   byte 0     left free: the constant part of a header, once a region is a file
+ *   byte 0     magic | what the queue is | checksum    written once, by create: see CqHeader
  *   byte 128   consumer sequence                       written by the host: the doorbell record
  *              | entries passed over
  *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
@@ -23,6 +23,7 @@ import io.cqring.ring.RingGeometry;
  * writer may have claimed and not yet published. Owner 0 is a free row.
  */
 final class CqRegion {
+    static final int MAGIC = 0;
     static final int CONSUMER_SEQUENCE = CacheLines.SEPARATION_BYTES;
     static final int PASSED_OVER = CONSUMER_SEQUENCE + Long.BYTES;
     static final int PRODUCER_SEQUENCE = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
@@ -77,9 +78,10 @@ final class CqRegion {
 
     /**
      * Makes an empty queue of whatever the memory holds: each slot gets the owner bit that its first use will not have, so
-     * a recycled ring of either parity yields no phantom entry.
+     * a recycled ring of either parity yields no phantom entry. Its header is complete last.
      */
-    static void initialise(QueueMemory memory, RingGeometry geometry, long startSequence, boolean zeroed) {
+    static void initialise(QueueMemory memory, RingGeometry geometry, CqHeader header, long epoch, boolean zeroed) {
+        long startSequence = header.startSequence();
         if (!zeroed) {
             int end = geometry.firstSlotOffset() + (geometry.capacity() << geometry.strideShift());
             memory.fill(0, end, (byte) 0);
@@ -93,5 +95,61 @@ final class CqRegion {
         }
         memory.putLong(CONSUMER_SEQUENCE, startSequence);
         memory.putLong(PRODUCER_SEQUENCE, startSequence);
+        header.write(memory, epoch);
+        CqHeader.publish(memory);
+    }
+
+    /**
+     * Checks the words that change, at attach, while both ends may be at work. Nothing that is read here is used: each end
+     * reads its own index again when it has its role, and checks that value.
+     */
+    static void requirePlausible(QueueMemory memory, long startSequence, int capacity) {
+        // Both may move meanwhile, so the consumer sequence is looked at before and after: the host cannot be more than
+        // a
+        // batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
+        // Edges CQ-CREDIT and CQ-COUNT, observing ends. Partners: CompletionQueue.publishConsumed,
+        // CompletionWriter.publishSequence. Weaker: the three looks may change places, and a healthy queue that is at
+        // work is refused. Shown by TakeoverTest.
+        long consumedBefore = memory.getLongAcquire(CONSUMER_SEQUENCE);
+        long published = memory.getLongAcquire(PRODUCER_SEQUENCE);
+        long consumedAfter = memory.getLongOpaque(CONSUMER_SEQUENCE);
+        requireReachable(memory, startSequence, capacity, consumedBefore, published, consumedAfter);
+        for (int offset : new int[] {LOST_ENTRIES, REJECTED_DOORBELLS}) {
+            long count = memory.getLongOpaque(offset);
+            if (count < 0) {
+                throw CqHeader.refused(memory, "counter at byte " + offset + " must be 0 or more: " + count, false);
+            }
+        }
+        for (int offset : new int[] {DEAD, CLOSED}) {
+            long flag = memory.getLongOpaque(offset);
+            if (flag != 0 && flag != 1) {
+                throw CqHeader.refused(memory, "flag at byte " + offset + " must be 0 or 1: " + flag, false);
+            }
+        }
+    }
+
+    /** Checks the two sequences of one moment, as an end has read them. */
+    static void requireReachable(QueueMemory memory, long start, int capacity, long consumed, long published) {
+        requireReachable(memory, start, capacity, consumed, published, consumed);
+    }
+
+    private static void requireReachable(
+            QueueMemory memory, long start, int capacity, long consumedBefore, long published, long consumedAfter) {
+        if (consumedBefore - start < 0 || published - start < 0) {
+            throw CqHeader.refused(
+                    memory,
+                    "sequences must be " + start + " (the first) or later: consumer " + consumedBefore + ", producer "
+                            + published,
+                    false);
+        }
+        // Either may be ahead: the producer sequence follows the owner bits by which the host polls, a batch's as a
+        // whole.
+        if (published - consumedAfter > capacity || consumedBefore - published > capacity) {
+            throw CqHeader.refused(
+                    memory,
+                    "sequences must be within " + capacity + " entries of each other: consumer " + consumedAfter
+                            + ", producer " + published,
+                    false);
+        }
     }
 }

@@ -1,6 +1,7 @@
 package io.cqring.cq;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.memory.RoleLock;
 import io.cqring.ring.RingGeometry;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -69,7 +70,8 @@ abstract class QueueEndRightPad extends QueueEndFields {
  *
  * <p>An end belongs to the first thread that uses it, until that thread releases it or ends; what a thread had in hand when
  * it ended is given back. The check is one comparison
- * per call; it is exact, because a thread can only find itself in {@code player} if it put itself there.
+ * per call; it is exact, because a thread can only find itself in {@code player} if it put itself there. If the memory is a
+ * file, the process takes the role as well, at the same moment, and reads from the region where to go on.
  */
 abstract class QueueEnd extends QueueEndRightPad {
     final QueueMemory memory;
@@ -78,8 +80,12 @@ abstract class QueueEnd extends QueueEndRightPad {
     final int strideShift;
     final int lapShift;
     final int capacity;
+    final long startSequence;
 
     private final AtomicReference<Thread> role = new AtomicReference<>();
+
+    /** This process's right to play the end, or null if the memory is no file. */
+    private final RoleLock processRole;
 
     QueueEnd(QueueMemory memory, RingGeometry geometry, long startSequence) {
         this.memory = memory;
@@ -88,7 +94,14 @@ abstract class QueueEnd extends QueueEndRightPad {
         this.strideShift = geometry.strideShift();
         this.lapShift = geometry.lapShift();
         this.capacity = geometry.capacity();
+        this.startSequence = startSequence;
         this.sequence = startSequence;
+        this.processRole = memory.roleLock(endName());
+    }
+
+    /** Whether other processes may play the ends as well. */
+    final boolean isInFile() {
+        return processRole != null;
     }
 
     /** Name of the end, for messages: "poller" or "writer". */
@@ -96,6 +109,14 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     /** Forgets what this end has in hand and detaches its view: nobody may touch a slot through it any more. */
     abstract void letGo();
+
+    /**
+     * Goes on where the region says that the last player of this end stopped. Changes nothing in the region. Called where the
+     * memory is a file, or has been attached.
+     */
+    void resume() {
+        throw new IllegalStateException("bug: " + endName() + " of a queue that cannot be in a file");
+    }
 
     /** Throws if no thread may play this end, or none any more. */
     void requirePlayable() {}
@@ -115,6 +136,7 @@ abstract class QueueEnd extends QueueEndRightPad {
         // nothing else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
             letGo();
+            releaseProcessRole();
             throw queueClosed();
         }
     }
@@ -150,6 +172,15 @@ abstract class QueueEnd extends QueueEndRightPad {
         if (holder != null) {
             letGo(); // its thread ended with the role: what it had in hand is unfinished
         }
+        if (processRole != null && !processRole.isHeld()) {
+            try {
+                takeProcessRole();
+            } catch (RuntimeException | Error e) {
+                // Edge ROLE, releasing end: as in releaseRole. The thread did not get in.
+                role.set(null);
+                throw e;
+            }
+        }
         player = self;
     }
 
@@ -164,6 +195,27 @@ abstract class QueueEnd extends QueueEndRightPad {
         return holder == null || holder.isAlive() ? null : holder;
     }
 
+    /** The role was another process's, or nobody's: waits for nothing, goes on where that process stopped. */
+    private void takeProcessRole() {
+        processRole.acquire(); // the system's lock orders more than this needs: all that the last holder stored is seen
+        boolean resumed = false;
+        try {
+            resume();
+            resumed = true;
+        } finally {
+            if (!resumed) {
+                processRole.release();
+            }
+        }
+    }
+
+    /** Lets another process play this end. */
+    final void releaseProcessRole() {
+        if (processRole != null) {
+            processRole.release();
+        }
+    }
+
     final void requirePlayer() {
         if (player != Thread.currentThread()) {
             throw new IllegalStateException("thread " + Thread.currentThread().getName() + " is not the " + endName());
@@ -173,6 +225,10 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Gives the role up, so that another thread may take it. Only its player can; anybody else is refused. */
     final void releaseRole() {
         requirePlayer();
+        if (processRole != null) {
+            letGo(); // another process knows nothing of it
+            processRole.release();
+        }
         player = null;
         // Edge ROLE, releasing end. Partner: takeRole. Weaker (plain): the next player may see an old sequence.
         role.set(null);

@@ -1,10 +1,15 @@
 package io.cqring.memory;
 
+import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Objects;
 import org.agrona.BufferUtil;
@@ -28,13 +33,24 @@ final class DirectMemory extends QueueMemory {
     private static final boolean FAST = ROUTE == AccessRoute.UNSAFE;
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
+    /** Bytes written at a time when a file is filled. */
+    private static final int PIECE_BYTES = 1 << 16;
+
     private final ByteBuffer buffer;
     private final long address;
 
+    /** The file that this memory is, or null. */
+    private final Path file;
+
     private DirectMemory(ByteBuffer buffer) {
+        this(buffer, null);
+    }
+
+    private DirectMemory(ByteBuffer buffer, Path file) {
         super(buffer.capacity());
         this.buffer = buffer;
         this.address = FAST ? BufferUtil.address(buffer) : 0;
+        this.file = file;
     }
 
     /** Agrona's UnsafeApi links only where jdk.internal.misc is open to it; its failure is a LinkageError. */
@@ -79,6 +95,56 @@ final class DirectMemory extends QueueMemory {
                     + "-byte boundary, it starts " + past + " bytes past one: " + buffer);
         }
         return new DirectMemory(buffer.slice());
+    }
+
+    static QueueMemory createFile(Path file, long bytes) throws IOException {
+        if (bytes < 1 || bytes > MAX_BYTES) {
+            throw new IllegalArgumentException("size must be 1 to " + MAX_BYTES + " bytes: " + bytes);
+        }
+        try (FileChannel channel = FileChannel.open(
+                file, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            try {
+                writeZeros(channel, bytes);
+                return map(channel, file, bytes);
+            } catch (IOException | RuntimeException | Error e) {
+                try {
+                    Files.deleteIfExists(file);
+                } catch (IOException suppressed) {
+                    e.addSuppressed(suppressed);
+                }
+                throw e;
+            }
+        }
+    }
+
+    /** Real zeros, not a hole: a store to a hole kills the JVM when the disk is full, a write here fails. */
+    private static void writeZeros(FileChannel channel, long bytes) throws IOException {
+        ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, PIECE_BYTES));
+        for (long written = 0; written != bytes; ) {
+            zeros.clear().limit((int) Math.min(bytes - written, PIECE_BYTES));
+            written += channel.write(zeros, written);
+        }
+    }
+
+    static QueueMemory attachFile(Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            long bytes = channel.size();
+            if (bytes > MAX_BYTES) {
+                throw new IllegalArgumentException(
+                        "file must have at most " + MAX_BYTES + " bytes: " + bytes + ", " + file);
+            }
+            return map(channel, file, bytes);
+        }
+    }
+
+    /** The mapping outlives the channel; it ends when the garbage collector finds the buffer unreachable. */
+    private static QueueMemory map(FileChannel channel, Path file, long bytes) throws IOException {
+        return new DirectMemory(channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), file.toRealPath());
+    }
+
+    @Override
+    public RoleLock roleLock(String role) {
+        return file == null ? null : RoleLock.beside(file, role);
     }
 
     @Override
@@ -232,6 +298,6 @@ final class DirectMemory extends QueueMemory {
 
     @Override
     public String toString() {
-        return "QueueMemory[" + sizeBytes() + " bytes, " + ROUTE + "]";
+        return "QueueMemory[" + sizeBytes() + " bytes, " + ROUTE + (file == null ? "" : ", " + file) + "]";
     }
 }

@@ -1,6 +1,8 @@
 package io.cqring.memory;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 
 /**
  * A region of off-heap memory: the one door through which this project touches memory that two threads share.
@@ -16,7 +18,9 @@ import java.nio.ByteBuffer;
  *
  * <p><b>Life:</b> memory from {@link #allocate} is given back by the garbage collector once no end of a queue refers
  * to it, so no end can ever touch memory that is gone. Memory passed to {@link #wrap} stays the caller's: the buffer is
- * kept reachable, but a caller who frees it by other means must have closed both ends first.
+ * kept reachable, but a caller who frees it by other means must have closed both ends first. A file from {@link #create} or
+ * {@link #attach} stays mapped until no end of a queue in this process refers to it; it may be deleted at any time, and lives on
+ * for those who have it mapped.
  *
  * <p>There is one shipped implementation, so the JIT inlines it without a type check. The class is open for model
  * checkers and recorders only: a second implementation loaded into a production JVM costs speed.
@@ -62,6 +66,52 @@ public abstract class QueueMemory {
      */
     public static QueueMemory wrap(ByteBuffer buffer) {
         return DirectMemory.wrapDirect(buffer);
+    }
+
+    /**
+     * Makes a file of zeros and maps it, so that other processes can {@link #attach} it. Put it on a file system in memory
+     * (tmpfs, on Linux {@code /dev/shm}) if it need not survive a reboot: elsewhere the system writes it to disk now and then.
+     *
+     * <p>The space is taken here, by writing every byte: a full disk is an error now, not a crash of the JVM at some store
+     * later. That holds for tmpfs and for file systems that overwrite in place (ext4, xfs); one that copies on write, compresses
+     * or lives on a network (btrfs, ZFS, NFS) may still run out later.
+     *
+     * <p>Nobody may shorten the file while a process has it mapped. It is a way to share memory, not a log: after a power
+     * failure its contents are undefined.
+     *
+     * @param file  the file to make; it must not exist
+     * @param bytes size of the region, in bytes; 1 to {@link #MAX_BYTES}
+     * @return the region
+     * @throws IllegalArgumentException if {@code bytes} is out of range; nothing is made
+     * @throws java.nio.file.FileAlreadyExistsException if there is such a file; it is left alone
+     * @throws IOException              if there is no room, or the file cannot be made or mapped; no file is left behind
+     */
+    public static QueueMemory create(Path file, long bytes) throws IOException {
+        return DirectMemory.createFile(file, bytes);
+    }
+
+    /**
+     * Maps a file that {@link #create} has made, all of it, in whatever state it is. Changes no byte; it is the queue's attach
+     * that judges the contents.
+     *
+     * @param file an existing file, readable and writable, of at most {@link #MAX_BYTES} bytes
+     * @return the region, as large as the file is now
+     * @throws IllegalArgumentException if the file is too large
+     * @throws java.nio.file.NoSuchFileException if there is no such file
+     * @throws IOException              if the file cannot be opened or mapped
+     */
+    public static QueueMemory attach(Path file) throws IOException {
+        return DirectMemory.attachFile(file);
+    }
+
+    /**
+     * The right to play a role at this region, if other processes can reach it. For the ends of queues.
+     *
+     * @param role name of the role, part of a file name
+     * @return a lock, not taken yet; null if the region is no file: then the process is alone with it, or the caller sees to it
+     */
+    public RoleLock roleLock(String role) {
+        return null;
     }
 
     /**

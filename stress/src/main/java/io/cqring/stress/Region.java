@@ -5,6 +5,8 @@ package io.cqring.stress;
  * with what a shipped queue does.
  */
 final class Region {
+    static final int MAGIC = 0;
+    static final int HEADER_CAPACITY = 40;
     static final int CONSUMER_SEQUENCE = 128;
     static final int PRODUCER_SEQUENCE = 256;
     static final int DEAD = 384;

@@ -1,6 +1,7 @@
 package io.cqring.stress;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.OverrunPolicy;
@@ -22,6 +23,8 @@ class RegionTest {
                 .overrunPolicy(OverrunPolicy.ERROR)
                 .memory(memory)
                 .create();
+        assertNotEquals(0, memory.getLong(Region.MAGIC));
+        assertEquals(2, memory.getLong(Region.HEADER_CAPACITY));
         Entry.write(queue.writer(), NUMBER, strideBytes);
         Entry.write(queue.writer(), NUMBER + 1, strideBytes);
         assertEquals(Entry.header(NUMBER) | 1, memory.getLong(Region.slot(0, strideBytes)));
