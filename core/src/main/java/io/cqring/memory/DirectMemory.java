@@ -145,6 +145,17 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        assert inBounds(offset);
+        if (FAST) {
+            boolean stored = UnsafeApi.compareAndSetLong(null, address + offset, expected, value);
+            Reference.reachabilityFence(this);
+            return stored;
+        }
+        return LONGS.compareAndSet(buffer, (int) offset, expected, value);
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         buffer.get(offset, into, index, length);
     }

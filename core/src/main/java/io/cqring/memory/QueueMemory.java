@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
  *
  * <p>Offsets are bytes from the start of the region. A {@code long} lies at a multiple of 8 and in little-endian
  * byte order, whatever the machine. The methods are named for their ordering, as in {@code VarHandle}: plain (no
- * suffix), opaque, acquire, release. They order nothing by themselves: each caller names the edge it is one end of
+ * suffix), opaque, acquire, release, compare-and-set. They order nothing by themselves: each caller names the edge it is one end of
  * (see {@code core/docs/ordering.md}).
  *
  * <p><b>Bounds:</b> a caller keeps {@code 0 <= offset <= sizeBytes() - 8}. The buffer route checks it; the fast route
@@ -126,6 +126,17 @@ public abstract class QueueMemory {
      * @param value  the value
      */
     public abstract void putLongRelease(long offset, long value);
+
+    /**
+     * Compare-and-set: stores {@code value} if the word is {@code expected}, as one step. Full ordering, as a volatile load
+     * and, if it stores, a volatile store: earlier accesses stay before it, later ones after it.
+     *
+     * @param offset   bytes from the start of the region, a multiple of 8
+     * @param expected what the word must be
+     * @param value    what it becomes
+     * @return true if stored; false if the word was something else: it is unchanged. Never false for another reason
+     */
+    public abstract boolean compareAndSetLong(long offset, long expected, long value);
 
     /**
      * Copies bytes out of the region, plain.

@@ -2,6 +2,7 @@ package io.cqring.memory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -127,13 +128,21 @@ class QueueMemoryTest {
         QueueMemory memory = QueueMemory.allocate(136);
         SplittableRandom random = new SplittableRandom(2);
         for (int offset = 0; offset <= 128; offset += 8) {
-            for (int mode = 0; mode < 3; mode++) {
+            for (int mode = 0; mode < 4; mode++) {
                 memory.fill(0, 136, (byte) 0x33);
                 long value = random.nextLong();
                 if (mode == 0) {
                     memory.putLong(offset, value);
                 } else if (mode == 1) {
                     memory.putLongOpaque(offset, value);
+                } else if (mode == 2) {
+                    long before = 0x3333_3333_3333_3333L;
+                    assertFalse(memory.compareAndSetLong(offset, ~before, value));
+                    assertFalse(memory.compareAndSetLong(offset, before ^ 1L << 63, value), "all 64 bits are compared");
+                    assertFalse(memory.compareAndSetLong(offset, before ^ 1, value));
+                    assertEquals(before, memory.getLong(offset), "refused: unchanged");
+                    assertTrue(memory.compareAndSetLong(offset, before, value));
+                    assertFalse(memory.compareAndSetLong(offset, before, ~value), "only once");
                 } else {
                     memory.putLongRelease(offset, value);
                 }
@@ -161,7 +170,8 @@ class QueueMemoryTest {
                 () -> memory.getLongAcquire(offset),
                 () -> memory.putLong(offset, 1),
                 () -> memory.putLongOpaque(offset, 1),
-                () -> memory.putLongRelease(offset, 1)
+                () -> memory.putLongRelease(offset, 1),
+                () -> memory.compareAndSetLong(offset, 0, 1)
             }) {
                 assertThrows(AssertionError.class, access, () -> "offset " + offset);
             }

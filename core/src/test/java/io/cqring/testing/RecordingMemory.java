@@ -21,6 +21,8 @@ public final class RecordingMemory extends QueueMemory {
         GET_ACQUIRE,
         /** Release store. */
         PUT_RELEASE,
+        /** Compare-and-set; the value is what it would store, whether it did or not. */
+        COMPARE_AND_SET,
         /** Byte-wise access of any kind. */
         BYTES;
 
@@ -30,7 +32,7 @@ public final class RecordingMemory extends QueueMemory {
          * @return true for stores
          */
         public boolean isStore() {
-            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == BYTES;
+            return this == PUT || this == PUT_OPAQUE || this == PUT_RELEASE || this == COMPARE_AND_SET || this == BYTES;
         }
     }
 
@@ -142,6 +144,11 @@ public final class RecordingMemory extends QueueMemory {
         if (stores(Op.PUT_RELEASE, offset, value)) {
             real.putLongRelease(offset, value);
         }
+    }
+
+    @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        return stores(Op.COMPARE_AND_SET, offset, value) && real.compareAndSetLong(offset, expected, value);
     }
 
     @Override

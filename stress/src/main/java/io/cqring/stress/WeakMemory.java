@@ -54,6 +54,11 @@ abstract class WeakMemory extends QueueMemory {
     }
 
     @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        return memory.compareAndSetLong(offset, expected, value);
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         memory.getBytes(offset, into, index, length);
     }
