@@ -24,6 +24,9 @@ public final class CompletionWriter extends QueueEnd {
     private long lostEntries;
     private long rejectedDoorbells;
 
+    /** The ring that the host offers. The host's, until it posts the command. */
+    Ring offered;
+
     CompletionWriter(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy) {
         super(memory, geometry, startSequence);
         this.policy = policy;
@@ -42,6 +45,51 @@ public final class CompletionWriter extends QueueEnd {
     void letGo() {
         entry.detach();
         held = 0;
+    }
+
+    @Override
+    void heed(long control) {
+        if ((control & (Control.STOPPING | Control.STOPPED)) != 0) {
+            letGo();
+            // Edge DRAIN, device end: all that was published, then the word. Partner: CompletionQueue.isWriterStopped.
+            // Weaker (opaque): the host finds the ring empty with an entry still to come. Shown by DrainStress.
+            memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
+            throw new IllegalStateException("completion queue is being drained: it takes no more entries");
+        }
+        if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
+            answerResize(control);
+        }
+    }
+
+    /** Moves to the ring that the host offers, or refuses, or leaves the command for the next call if the marker has no slot. */
+    private void answerResize(long command) {
+        final Ring next = offered;
+        final int most = next.geometry().capacity();
+        if (unpolled() > most) {
+            obtainCredit(); // the host may have polled since we looked
+        }
+        if (dead || unpolled() > most) {
+            // Edge RESIZE, as below; the answer carries nothing but itself.
+            memory.compareAndSetLong(CqRegion.CLOSED, command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
+            return;
+        }
+        if (creditLimit == sequence && !obtainCredit()) {
+            return; // full: the host is not behind our back, it polls
+        }
+        // Edge RESIZE, device end: either we get the ring or the host gets it back. Partner:
+        // CompletionQueue.cancelResize.
+        // Weaker (test, then set): both do, and the device writes to memory that is the caller's again. Shown by
+        // ResizeStress.
+        if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {
+            final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
+            fill(marker, 0, 0, 0, 0, 0, 0, 0);
+            publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
+            // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
+            final int unpolled = unpolled();
+            useRing(next);
+            creditLimit = sequence + capacity - unpolled;
+            entry.memory = slots;
+        }
     }
 
     /**
@@ -90,7 +138,7 @@ public final class CompletionWriter extends QueueEnd {
             flushHeld();
         }
         final long sequence = this.sequence;
-        if (creditLimit == sequence && !obtainCredit()) {
+        if (creditLimit == sequence && isFull()) {
             return false;
         }
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
@@ -116,7 +164,7 @@ public final class CompletionWriter extends QueueEnd {
         enter();
         holdClaimed();
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit()) {
+        if (creditLimit == next && isFull()) {
             return false;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
@@ -136,7 +184,7 @@ public final class CompletionWriter extends QueueEnd {
         enter();
         holdClaimed();
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit()) {
+        if (creditLimit == next && isFull()) {
             return null;
         }
         return entry.attach(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift));
@@ -166,6 +214,16 @@ public final class CompletionWriter extends QueueEnd {
         return count;
     }
 
+    /** As new, from a sequence, in the ring it is in. For whoever has the role. */
+    void startAgain(long startSequence) {
+        letGo();
+        sequence = startSequence;
+        creditLimit = startSequence + capacity;
+        dead = false;
+        lostEntries = 0;
+        rejectedDoorbells = 0;
+    }
+
     private boolean inHand() {
         return held != 0 || entry.isAttached();
     }
@@ -175,7 +233,7 @@ public final class CompletionWriter extends QueueEnd {
         long end = first + held;
         for (long next = first; next != end; next++) {
             int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            publish(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+            publish(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
         }
         if (entry.isAttached()) {
             int slot = RingGeometry.offset(end, firstSlotOffset, indexMask, strideShift);
@@ -201,7 +259,7 @@ public final class CompletionWriter extends QueueEnd {
         long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
         // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
         // same time and must see it whole.
-        memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
+        slots.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
         held++;
     }
 
@@ -221,7 +279,7 @@ public final class CompletionWriter extends QueueEnd {
             long payload0,
             long payload1,
             long payload2) {
-        final QueueMemory memory = this.memory;
+        final QueueMemory memory = this.slots;
         if (strideBytes == CqeLayout.STANDARD_BYTES) { // the usual size, with constant offsets
             memory.putLong(slot + 8, timestamp);
             memory.putLong(slot + 16, workRequestId);
@@ -262,7 +320,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
         // owner bit. Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner
         // bit and reads the last lap's fields. Shown by CqOwnStress.
-        memory.putLongRelease(
+        slots.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
                 (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
     }
@@ -274,7 +332,23 @@ public final class CompletionWriter extends QueueEnd {
         memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
     }
 
-    /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
+    /** The ring looks full as of the last look at the doorbell record: look again. True if it is, policy applied. */
+    private boolean isFull() {
+        if (obtainCredit()) {
+            return false;
+        }
+        if (policy != OverrunPolicy.BACKPRESSURE) {
+            lose();
+        }
+        return true;
+    }
+
+    /** Published and, as of the last look at the doorbell record, not given back. */
+    private int unpolled() {
+        return (int) (sequence - (creditLimit - capacity));
+    }
+
+    /** Looks at the doorbell record. True if it gave slots back that may be used. */
     private boolean obtainCredit() {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
         // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
@@ -290,9 +364,6 @@ public final class CompletionWriter extends QueueEnd {
         if (freed != 0 && !dead) {
             creditLimit += freed;
             return true;
-        }
-        if (policy != OverrunPolicy.BACKPRESSURE) {
-            lose();
         }
         return false;
     }

@@ -42,6 +42,9 @@ public final class CqeOpcode {
     /** A receive failed or was flushed; syndrome and vendor error say why. */
     public static final int RESP_ERR = 14;
 
+    /** No entry: from here on the device writes to another ring, and this sequence is found there. */
+    static final int RESIZE = 11;
+
     /** A claimed entry that its writer gave up; polls pass over it. */
     static final int ABANDONED = 12;
 
