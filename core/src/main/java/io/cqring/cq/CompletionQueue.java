@@ -18,6 +18,9 @@ import java.util.concurrent.locks.LockSupport;
  * <p>Four ways to poll: {@link #poll} hands entries to a handler; {@link #startPoll}, {@link #next} and {@link #endPoll} are a
  * cursor, for loops without a callback; {@link #pollInto} copies entries out; {@link #peek} looks and consumes nothing.
  *
+ * <p>The life of a queue, for the polling thread: {@link #resize} moves it to another ring while both ends work, {@link #purge} takes
+ * one queue pair's entries out, {@link #drainAndClose} ends it without a loss, {@link #reset} makes it as new.
+ *
  * <p>The queue is safe to hand to other threads in any way that publishes Java objects safely.
  *
  * @see <a href="https://man7.org/linux/man-pages/man3/ibv_poll_cq.3.html">ibv_poll_cq(3), whose contract this follows</a>
@@ -549,8 +552,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Completions published and not yet returned to the device. Any thread. On the polling thread, that many can be polled
-     * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
+     * Completions published and not yet returned to the device; purged ones do not count. Any thread. On the polling thread, that
+     * many can be polled at once (while a resize is under way, in two calls); more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
      * may also be too high, by what was polled and published during the call.
      *
      * @return entries, 0 to capacity; until the poller has followed a resize, to the larger of the two capacities
@@ -768,9 +771,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 continue; // the marker takes no sequence
             }
             if (!CqeOpcode.isPassedOver(opcode) && CqeLayout.qpNumber(header) == qpNumber) {
-                // A plain store: the slot is ours from the moment we saw its owner bit until publishConsumed gives it
-                // back,
-                // and that release store (edge CQ-CREDIT) keeps this one before the device's next one to the slot.
+                // A plain store: the slot is ours from the owner bit we saw until publishConsumed gives it back, and
+                // that release store (edge CQ-CREDIT) keeps this one before the device's next one to the slot.
                 in.memory().putLong(slot, CqeLayout.withOpcode(header, CqeOpcode.INVALID));
                 purged++;
             }
@@ -867,9 +869,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 writer.releaseRole();
             }
         }
-        // Edge DRAIN, host end: the word, then the slots. Partner: CompletionWriter.heed. Weaker (opaque): we find the
-        // ring
-        // empty with an entry still to come. Shown by DrainStress.
+        // Edge DRAIN, host end: the word, then the slots. Partner: CompletionWriter.heed. Weaker (opaque): we find
+        // the ring empty with an entry still to come. Shown by DrainStress.
         return (memory.getLongAcquire(CqRegion.CLOSED) & Control.STOPPED) != 0;
     }
 

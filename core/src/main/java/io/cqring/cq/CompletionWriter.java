@@ -76,8 +76,7 @@ public final class CompletionWriter extends QueueEnd {
         if (creditLimit == sequence && !obtainCredit()) {
             return; // full: the host is not behind our back, it polls
         }
-        // Edge RESIZE, device end: either we get the ring or the host gets it back. Partner:
-        // CompletionQueue.cancelResize.
+        // Edge RESIZE, device end: we get the ring or the host gets it back. Partner: CompletionQueue.cancelResize.
         // Weaker (test, then set): both do, and the device writes to memory that is the caller's again. Shown by
         // ResizeStress.
         if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {

@@ -372,6 +372,27 @@ class ResizeTest {
         assertEquals(4, queue.poll(c -> {}, 4));
     }
 
+    /** One poll over the marker gives slots back as often as the new, smaller ring needs it, not the old one. */
+    @FieldBug(20)
+    @Test
+    void aPollOverTheMarkerGivesSlotsBackForTheNewRing() {
+        QueueMemory region = QueueMemory.allocate(512 + 64 * 64);
+        CompletionQueue queue = new Shape(64, 64, 0).queue(OverrunPolicy.BACKPRESSURE, region);
+        queue.resize(4);
+        PollContractTest.write(queue, Way.WRITE, 0, 4);
+        assertEquals(
+                8, // the four, and four that found room while this poll was under way
+                queue.poll(
+                        c -> {
+                            long id = c.workRequestId();
+                            assertEquals(id, region.getLong(Region.CONSUMER), "all before this one");
+                            if (id > 0 && id < 5) {
+                                assertTrue(queue.writer().write(0, id + 3, 0, 0, 0));
+                            }
+                        },
+                        64));
+    }
+
     /** Counters are the queue's, not the ring's. */
     @Test
     void countersGoOn() {

@@ -92,7 +92,7 @@ public class DrainStress {
 
     /** The device's end taken away: an entry is stored after the answer to a stop that comes with the next call. */
     static final class StoppedFirst extends WeakMemory {
-        private static final int ANSWER_TO_ENTRY = 1_500; // longer than the host looks away
+        private static final int ANSWER_TO_ENTRY = 4_000; // longer than the host looks away
         private final long[] offsets = new long[2];
         private final long[] values = new long[2];
         private int count;
@@ -118,7 +118,7 @@ public class DrainStress {
         @Override
         public boolean compareAndSetLong(long offset, long expected, long value) {
             boolean stored = memory.compareAndSetLong(offset, expected, value);
-            if (stored && expected != 0) { // the answer, not the request
+            if (stored && count != 0) { // the device's answer: the host has nothing that is late
                 for (int i = 0; i != ANSWER_TO_ENTRY; i++) {
                     Thread.onSpinWait(); // as long as a cache miss would take
                 }
