@@ -4,6 +4,8 @@ import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Host end of a completion queue: polls completions and returns their slots to the device.
@@ -20,6 +22,9 @@ import java.util.concurrent.ThreadLocalRandom;
  * <p>Many threads may poll a queue that is made with {@link Builder#sharedPollers}: each through a {@link CompletionPoller} of
  * its own, from {@link #newPoller}. Such a queue's own poll calls, and {@link #peek}, are refused.
  *
+ * <p>The life of a queue, for the polling thread: {@link #resize} moves it to another ring while both ends work, {@link #purge} takes
+ * one queue pair's entries out, {@link #drainAndClose} ends it without a loss, {@link #reset} makes it as new.
+ *
  * <p>The queue is safe to hand to other threads in any way that publishes Java objects safely.
  *
  * @see <a href="https://man7.org/linux/man-pages/man3/ibv_poll_cq.3.html">ibv_poll_cq(3), whose contract this follows</a>
@@ -31,17 +36,25 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** The device owns the slot. */
     private static final int NOT_READY = 0;
 
+    /** A marker, or a slot that has never been used: the ring ends here, or begins. */
+    private static final int BOUNDARY = 1;
+
     /** The slot holds no completion. */
-    private static final int PASSED_OVER = 1;
+    private static final int PASSED_OVER = 2;
 
     /** The slot's completion is shown, and the slot holds more. */
-    private static final int SHOWN = 2;
+    private static final int SHOWN = 3;
 
     /** The slot's only or last completion is shown. */
-    private static final int SHOWN_LAST = 3;
+    private static final int SHOWN_LAST = 4;
 
     /** Entries that a call takes one by one before it looks ahead: a short call is about latency and touches no line more. */
     private static final int LOOK_AHEAD_AFTER = 8;
+
+    private static final int MAX_QP_NUMBER = 0xFF_FFFF;
+
+    /** How long a drain looks away when there is nothing to poll. */
+    private static final long DRAIN_IDLE_NS = 20_000;
 
     /** The one writer, or null if there are many. */
     private final CompletionWriter writer;
@@ -50,7 +63,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private final ClaimRows claimRows;
 
     private final Completion view;
-    private final int publishInterval;
+    private int publishInterval;
     private final boolean shared;
 
     /** Where completions of merged entries are laid out one by one, and the view of it; null unless the queue merges. */
@@ -60,6 +73,27 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /** Every entry is a completion, and entries become valid in order. */
     private boolean ordinary;
+
+    /** A resize or a purge keeps the queue from being ordinary; it will be again. */
+    private boolean detour;
+
+    /** Purged entries that are still ahead of the poller. */
+    private int gaps;
+
+    /** The ring that is offered to the device, until the poller is in it or the device will not come; null: no resize. */
+    private Ring nextRing;
+
+    /** The first sequence from which on every slot of the ring has been used. */
+    private long usedFrom;
+
+    /** Number of the last resize. */
+    private long resizes;
+
+    /** What became of it; PENDING also stands for ACCEPTED. */
+    private ResizeStatus resizeStatus = ResizeStatus.NONE;
+
+    /** The most that can be unpolled: the capacity, or that of the next ring if it is larger. */
+    private int mostUnpolled;
 
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
         super(memory, geometry, chosen.startSequence);
@@ -73,8 +107,14 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         this.ordinary = oneWriter && !merging;
         this.view = new Completion(memory, geometry.strideBytes());
         this.current = view;
-        this.publishInterval = Math.max(1, capacity / 4);
+        this.usedFrom = chosen.startSequence;
+        settleIn();
         this.shared = chosen.shared;
+    }
+
+    private void settleIn() {
+        publishInterval = Math.max(1, capacity / 4);
+        mostUnpolled = capacity;
     }
 
     /**
@@ -155,6 +195,25 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** From now on entries may be passed over, or become valid out of order. For the polling thread. */
     void expectGaps() {
         ordinary = false;
+    }
+
+    /** Entries that were no completions have gone back to the device. */
+    private void passedOver(int count) {
+        gaps = Math.max(0, gaps - count);
+        endDetour();
+    }
+
+    private void beginDetour() {
+        ordinary = false;
+        detour = true;
+    }
+
+    /** Back to looking ahead, once nothing stands against it. A queue that is never ordinary makes no detour. */
+    private void endDetour() {
+        if (detour && gaps == 0 && nextRing == null && sequence - usedFrom >= 0) {
+            detour = false;
+            ordinary = true;
+        }
     }
 
     @Override
@@ -318,7 +377,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Every entry is a completion and they become valid in order: one look may vouch for many. */
     private int pollRuns(CompletionHandler handler, int most) {
         final Completion view = this.view;
-        final QueueMemory memory = this.memory;
+        final QueueMemory memory = this.slots;
         final int strideShift = this.strideShift;
         final long first = this.sequence;
         int publishAt = publishInterval;
@@ -375,7 +434,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     private void handRun(CompletionHandler handler, long from, long last) {
         final Completion view = this.view;
-        final QueueMemory memory = this.memory;
+        final QueueMemory memory = this.slots;
         final int strideBytes = 1 << strideShift;
         long slot = from - strideBytes;
         try {
@@ -388,7 +447,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
     }
 
-    /** Each entry is looked at by itself; what is no completion is passed over. At most {@code capacity} entries in all. */
+    /**
+     * Each entry is looked at by itself; what is no completion is passed over, and a marker leads into the next ring. At most
+     * {@code capacity} entries in all.
+     */
     private int pollEach(CompletionHandler handler, int most) {
         final long first = this.sequence;
         final long end = first + capacity;
@@ -402,6 +464,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 final int found = look(next, minis);
                 if (found == NOT_READY) {
                     break;
+                }
+                if (found == BOUNDARY) {
+                    if (!enterNextRing(next)) {
+                        break; // a slot that the device has not used yet
+                    }
+                    publishAt = next; // as often as the new ring wants it
+                    continue;
                 }
                 if (next == publishAt) { // all before this entry has been handled
                     publishConsumed(next);
@@ -428,9 +497,34 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                 this.sequence = next;
                 countPassedOver(passed);
                 publishConsumed(next);
+                passedOver(passed);
             }
         }
         return taken;
+    }
+
+    /** Whether what the view is on is no entry of this ring: a marker, or a slot that has never been used. */
+    private boolean isBoundary(int opcode) {
+        return (opcode == CqeOpcode.RESIZE && nextRing != null)
+                || (opcode == CqeOpcode.INVALID && (view.header() & ~CqeLayout.OWNER_MASK) == CqRegion.UNUSED);
+    }
+
+    /**
+     * Follows the device into the next ring if the entry in the view is the marker. The marker takes no sequence: {@code next}
+     * is to be found in the new ring. Only if nothing before the marker is in hand any more.
+     */
+    private boolean enterNextRing(long next) {
+        final boolean marker = view.opcode() == CqeOpcode.RESIZE;
+        view.detach();
+        if (marker) {
+            useRing(nextRing);
+            view.memory = slots;
+            nextRing = null;
+            resizeStatus = ResizeStatus.DONE;
+            usedFrom = next + capacity;
+            settleIn();
+        }
+        return marker;
     }
 
     private static boolean isValid(QueueMemory memory, long slot, long phase) {
@@ -458,11 +552,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         requireRoom(into, most);
         final boolean dead = dead();
         int taken = 0;
-        while (taken != most && advance()) {
-            current.copyTo(into[taken++]);
-        }
+        do {
+            while (taken != most && advance()) {
+                current.copyTo(into[taken++]);
+            }
+            consumeHeld();
+        } while (taken != most && crossMarker());
         detachViews();
-        consumeHeld();
         if (dead && taken == 0 && limit != 0 && isDrained(sequence)) {
             throw overrun();
         }
@@ -491,11 +587,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public boolean startPoll() {
         enterPoll();
         final boolean dead = dead();
-        if (advance()) {
+        if (advanceFromStart()) {
             shown = 1;
             return true;
         }
-        consumeHeld();
         if (dead && isDrained(sequence)) {
             throw overrun();
         }
@@ -503,7 +598,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Moves the cursor to the next ready completion.
+     * Moves the cursor to the next ready completion. A cursor does not leave its ring: at the last entry before a resize it finds
+     * none ready, and goes on after {@link #endPoll} and {@link #startPoll}.
      *
      * @return true if there is one: {@link #completion} shows it; false if none is ready: the view is detached, the cursor
      *     stays open and may be moved again
@@ -556,12 +652,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             throw new IllegalStateException("the cursor stands on no completion: next() returned false");
         }
         final int taken = shown - 1;
-        if (minisShown != 0) {
-            minisShown--; // one of a merged entry, not its last
-        } else {
-            held--; // what was shown last is what is in hand last
-            minisShown = current == view ? 0 : numberAt(sequence + held) - 1;
-        }
+        putLastBack();
         consumeHeld();
         abandonCursor();
         return taken;
@@ -583,17 +674,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         }
         enterPoll();
         final boolean dead = dead();
-        int found = PASSED_OVER;
-        while (found == PASSED_OVER && held != capacity) {
-            found = look(sequence + held, minisShown);
-            if (found == PASSED_OVER) {
-                held++;
-                passed++;
-                minisShown = 0;
-            }
-        }
-        consumeHeld(); // what was passed over is nobody's any more
-        if (found >= SHOWN) {
+        if (advanceFromStart()) {
+            putLastBack();
+            consumeHeld(); // what was passed over is nobody's any more
             return current;
         }
         if (dead && isDrained(sequence)) {
@@ -636,6 +719,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             if (found == NOT_READY) {
                 return false;
             }
+            if (found == BOUNDARY) {
+                detachViews();
+                return false;
+            }
             if (found == SHOWN) {
                 minisShown++;
             } else {
@@ -650,15 +737,46 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         return false;
     }
 
+    /** The first advance of a call, into the next ring if need be. If there is no completion, nothing is in hand afterwards. */
+    private boolean advanceFromStart() {
+        do {
+            if (advance()) {
+                return true;
+            }
+            consumeHeld();
+        } while (crossMarker());
+        detachViews();
+        return false;
+    }
+
+    /** With nothing in hand: follows the device into the next ring if the next entry is the marker. */
+    private boolean crossMarker() {
+        return nextRing != null && look(sequence, minisShown) == BOUNDARY && enterNextRing(sequence);
+    }
+
+    /** Takes the completion that is shown out of what is in hand. */
+    private void putLastBack() {
+        if (minisShown != 0) {
+            minisShown--; // one of a merged entry, not its last
+        } else {
+            held--; // what was shown last is what is in hand last
+            minisShown = current == view ? 0 : numberAt(sequence + held) - 1;
+        }
+    }
+
     /** Returns what is in hand to the device. */
     private void consumeHeld() {
         minis = minisShown;
         if (held != 0) {
-            countPassedOver(passed);
+            final int over = passed;
             passed = 0;
+            countPassedOver(over);
             sequence += held;
             held = 0;
             publishConsumed(sequence);
+            if (!ordinary) {
+                passedOver(over);
+            }
         }
     }
 
@@ -673,6 +791,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private int lookInto(int mini) {
         current = view;
         final int opcode = view.opcode();
+        if (isBoundary(opcode)) {
+            return BOUNDARY;
+        }
         if (opcode != CqeOpcode.MERGED) {
             return CqeOpcode.isPassedOver(opcode) ? PASSED_OVER : SHOWN_LAST;
         }
@@ -680,7 +801,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (expanded == null || mini >= number) {
             return PASSED_OVER; // no device of ours writes it
         }
-        MergedEntry.expand(memory, view.slotOffset, mini, scratch, strideBytes());
+        MergedEntry.expand(slots, view.slotOffset, mini, scratch, strideBytes());
         current = expanded.attach(0, scratch.getLong(CqeLayout.HEADER_OFFSET));
         return mini + 1 == number ? SHOWN_LAST : SHOWN;
     }
@@ -688,7 +809,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Completions in a merged entry. */
     private int numberAt(long sequence) {
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
-        return MergedEntry.number(memory.getLong(slot + CqeLayout.HEADER_OFFSET), strideBytes());
+        return MergedEntry.number(slots.getLong(slot + CqeLayout.HEADER_OFFSET), strideBytes());
     }
 
     private void detachViews() {
@@ -698,7 +819,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     private boolean attachIfReady(long next) {
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        final long header = header(memory, slot);
+        final long header = header(slots, slot);
         if (((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) != 0) {
             return false;
         }
@@ -722,7 +843,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /** Counts what the one poller passed over, before the consumer sequence says that it is gone. */
     private void countPassedOver(int count) {
-        if (count != 0) {
+        if (count != 0 && claimRows != null) {
             // Published by the consumer sequence, edge CQ-COUNT. Only the poller stores to it.
             memory.putLongOpaque(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
         }
@@ -763,8 +884,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Completions published and not yet returned to the device. Any thread. On the polling thread, that many can be polled
-     * at once; more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
+     * Completions published and not yet returned to the device; purged ones do not count. Any thread. On the polling thread, that
+     * many can be polled at once (while a resize is under way, in two calls); more may be ready, because the count follows the completions it counts (a batch's as a whole). On other threads it
      * may also be too high, by what was polled and published during the call.
      *
      * <p>With many writers, open claims count as well: what is claimed and neither published nor given back may or may not become
@@ -774,7 +895,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      * less, or nothing, because another poller came first. With many writers as well it may for a moment be too low, by abandoned
      * entries that a poller has just passed over.
      *
-     * @return entries, 0 to capacity
+     * @return entries, 0 to capacity; until the poller has followed a resize, to the larger of the two capacities
      */
     public int size() {
         // Edge CQ-COUNT, observing end. Partner: CompletionWriter.publishSequence. First the consumed count, then the
@@ -783,7 +904,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long abandoned = claimRows == null ? 0 : abandonedAndNotPassedOver();
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
-        return (int) Math.max(0, Math.min(published - consumed - abandoned, capacity));
+        return (int) Math.max(0, Math.min(published - consumed - abandoned - gaps, mostUnpolled));
     }
 
     /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
@@ -796,12 +917,12 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Free slots by the same reckoning as {@link #size}: capacity less size.
+     * Free slots by the same reckoning as {@link #size}: capacity less size, 0 if that is negative.
      *
      * @return entries, 0 to capacity
      */
     public int remaining() {
-        return capacity - size();
+        return Math.max(0, capacity - size());
     }
 
     /**
@@ -837,7 +958,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Slots in the ring.
+     * Slots in the ring that the poller is in. On other threads a resize may be seen late.
      *
      * @return entries
      */
@@ -852,6 +973,324 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
      */
     public int strideBytes() {
         return 1 << strideShift;
+    }
+
+    /**
+     * Starts to move the queue to another ring, in memory of its own, while both ends work: as {@link #resize(int, QueueMemory)}.
+     *
+     * @param newCapacity entries; a power of two, at most 2^24 (2^23 for 128-byte entries)
+     * @throws IllegalArgumentException if the capacity breaks its rule; nothing changes
+     * @throws IllegalStateException    as {@link #resize(int, QueueMemory)}; nothing changes
+     */
+    public void resize(int newCapacity) {
+        requireResizable(newCapacity);
+        post(newCapacity, QueueMemory.allocate(RingGeometry.slotsBytes(newCapacity, strideBytes())));
+    }
+
+    /**
+     * Starts to move the queue to another ring while both ends work: nothing is lost, doubled or reordered. Does not wait:
+     *
+     * <ol>
+     *   <li>The poller asks, with this call: {@link ResizeStatus#PENDING}. It polls on as before.
+     *   <li>The device answers in its next call that finds nothing in hand (a {@code flush()} will do): it refuses if more is
+     *       unpolled than the new ring holds; else it writes to the new ring from then on. It needs one free slot of the old ring,
+     *       for a marker: while the ring is full, it waits for the poller to poll.
+     *   <li>The poller comes to the marker in the course of its polls and goes on in the new ring: {@link ResizeStatus#DONE}.
+     * </ol>
+     *
+     * <p>A device that makes no call never answers: {@link #cancelResize} takes the command back. Counters go on. Only slots move:
+     * sequences, counters and flags stay in the region that the queue was made in, which serves until the queue is closed.
+     * Memory of any other ring is the caller's again when the queue has left it ({@code DONE} of the next resize), or when it was
+     * not entered ({@code CANCELLED}, {@code REFUSED}). For the polling thread; an open cursor is abandoned.
+     *
+     * @param newCapacity entries; a power of two, at most 2^24 (2^23 for 128-byte entries)
+     * @param newMemory   a region of at least {@code newCapacity x strideBytes()} bytes, not in use by this queue; what it holds is
+     *                    overwritten
+     * @throws IllegalArgumentException if the capacity breaks its rule, or the memory is too small or in use; nothing changes
+     * @throws IllegalStateException    if a resize is under way, the queue is not one of one writer and one poller, or as
+     *                                  {@link #poll}; nothing changes
+     */
+    public void resize(int newCapacity, QueueMemory newMemory) {
+        requireResizable(newCapacity);
+        long bytes = RingGeometry.slotsBytes(newCapacity, strideBytes());
+        if (newMemory.sizeBytes() < bytes) {
+            throw new IllegalArgumentException("memory of " + newMemory.sizeBytes() + " bytes is too small for "
+                    + newCapacity + " slots of " + strideBytes() + " bytes: " + bytes + " bytes are needed");
+        }
+        if (newMemory == memory || newMemory == slots) {
+            throw new IllegalArgumentException("memory of the new ring must not be in use by this queue: " + newMemory);
+        }
+        post(newCapacity, newMemory);
+    }
+
+    private void requireResizable(int newCapacity) {
+        enterPoll();
+        CqRegion.geometry(newCapacity, strideBytes(), 1); // the limits of a queue
+        requireOneOfEach("be resized");
+        if (nextRing != null) {
+            throw new IllegalStateException("a resize from " + capacity + " to "
+                    + nextRing.geometry().capacity() + " entries is under way: poll until it is done, or cancel it");
+        }
+    }
+
+    private void requireOneOfEach(String what) {
+        if ((!ordinary && !detour) || isInFile()) {
+            throw new IllegalStateException("a queue can " + what
+                    + " only if it has one writer and one poller, does not merge and is not in a file");
+        }
+    }
+
+    private void post(int newCapacity, QueueMemory newMemory) {
+        final Ring ring = CqRegion.unusedRing(newMemory, newCapacity, strideBytes());
+        writer.offered = ring;
+        // Edge RESIZE, host end: the new ring with every slot unused, then the command. Partner: QueueEnd.attend.
+        // Weaker:
+        // the device writes entries that our stores then wipe out. Shown by ResizeStress.
+        if (!memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.resize(++resizes))) {
+            throw new IllegalStateException("completion queue is closed or being drained");
+        }
+        beginDetour(); // a marker may come
+        nextRing = ring;
+        mostUnpolled = Math.max(capacity, newCapacity);
+        resizeStatus = ResizeStatus.PENDING;
+    }
+
+    /**
+     * Takes a resize back that the device has not answered. For the polling thread.
+     *
+     * @return true if it was taken back: nothing has changed, and memory of the new ring is the caller's again; false if there was
+     *     nothing to take back: {@link #resizeStatus} says why
+     * @throws IllegalStateException if the queue is closed or another thread is the poller
+     */
+    public boolean cancelResize() {
+        enter();
+        // Edge RESIZE, host end: either we get the ring back or the device gets it. Partner:
+        // CompletionWriter.answerResize.
+        // Weaker (test, then set): both do. Shown by ResizeStress.
+        if (nextRing == null || !memory.compareAndSetLong(CqRegion.CLOSED, Control.resize(resizes), 0)) {
+            return false;
+        }
+        giveUpResize(ResizeStatus.CANCELLED);
+        return true;
+    }
+
+    /**
+     * What has become of the last {@link #resize}. For the polling thread.
+     *
+     * @return the status
+     * @throws IllegalStateException if the queue is closed or another thread is the poller
+     */
+    public ResizeStatus resizeStatus() {
+        enter();
+        // Only the word itself: opaque.
+        return nextRing != null && memory.getLongOpaque(CqRegion.CLOSED) == 0 ? ResizeStatus.ACCEPTED : resizeStatus;
+    }
+
+    private void giveUpResize(ResizeStatus status) {
+        resizeStatus = status;
+        nextRing = null;
+        mostUnpolled = capacity;
+        endDetour();
+    }
+
+    @Override
+    void heed(long control) {
+        if ((control & (Control.REFUSED_BACKLOG | Control.REFUSED_DEAD)) != 0) {
+            // Edge RESIZE, as in cancelResize: the answer has been seen. If this fails, the queue has been closed.
+            memory.compareAndSetLong(CqRegion.CLOSED, control, 0);
+            giveUpResize(
+                    (control & Control.REFUSED_DEAD) != 0 ? ResizeStatus.REFUSED_DEAD : ResizeStatus.REFUSED_BACKLOG);
+        }
+    }
+
+    /**
+     * Takes the unpolled completions of one queue pair out of the queue: no poll will deliver them. What every driver does when a
+     * queue pair is reset or destroyed. For the polling thread; an open cursor is abandoned.
+     *
+     * <p>Only what has been published: if the queue pair can still complete work, later entries come after, and an entry says nothing
+     * of which life of a number it belongs to. So first bring the queue pair to a stop, then purge, then use its number again.
+     *
+     * <p>Entries are marked in place, also in the ring of a resize under way; polls pass over them. Slots at the head of the queue go back
+     * to the device at once, the others when the poller comes to them. {@link #size} does not count them any more.
+     *
+     * @param qpNumber number of the queue pair, as in {@link Completion#qpNumber}: 0 to 2^24-1
+     * @return completions taken out, in entries
+     * @throws IllegalArgumentException if the number is out of range; nothing changes
+     * @throws IllegalStateException    if the queue is not one of one writer and one poller, or as {@link #poll}; nothing changes
+     */
+    public int purge(int qpNumber) {
+        enterPoll();
+        requireOneOfEach("be purged");
+        if ((qpNumber & ~MAX_QP_NUMBER) != 0) {
+            throw new IllegalArgumentException("QP number must be 0 to " + MAX_QP_NUMBER + ": " + qpNumber);
+        }
+        int purged = 0;
+        long next = sequence;
+        Ring in = ring;
+        Ring beyond = nextRing;
+        while (true) {
+            final int slot = in.geometry().offset(next) + CqeLayout.HEADER_OFFSET;
+            final long header = header(in.memory(), slot);
+            if (((header ^ in.geometry().phase(next)) & CqeLayout.OWNER_MASK) != 0
+                    || (header & ~CqeLayout.OWNER_MASK) == CqRegion.UNUSED) {
+                break; // from here on the slots are the device's
+            }
+            final int opcode = CqeLayout.opcode(header);
+            if (opcode == CqeOpcode.RESIZE && beyond != null) {
+                in = beyond;
+                beyond = null;
+                continue; // the marker takes no sequence
+            }
+            if (!CqeOpcode.isPassedOver(opcode) && CqeLayout.qpNumber(header) == qpNumber) {
+                // A plain store: the slot is ours from the owner bit we saw until publishConsumed gives it back, and
+                // that release store (edge CQ-CREDIT) keeps this one before the device's next one to the slot.
+                in.memory().putLong(slot, CqeLayout.withOpcode(header, CqeOpcode.INVALID));
+                purged++;
+            }
+            next++;
+        }
+        if (purged != 0) {
+            beginDetour();
+            gaps += purged;
+            while (held != capacity && attachIfReady(sequence + held) && isGap()) {
+                held++; // at the head of the queue
+                passed++;
+            }
+            view.detach();
+            consumeHeld();
+        }
+        return purged;
+    }
+
+    private boolean isGap() {
+        final int opcode = view.opcode();
+        return CqeOpcode.isPassedOver(opcode) && !isBoundary(opcode);
+    }
+
+    /**
+     * Stops the writer, hands all it has published to {@code handler}, and closes the queue. For the polling thread; an open cursor is
+     * abandoned, a resize that the device has not answered is cancelled.
+     *
+     * <p>The writer is stopped when it is told so by its next call (an {@link IllegalStateException}; what it has in hand is given back),
+     * or when no thread that is alive has the role. A writer that is alive, idle and keeps its role cannot be told from one that
+     * is about to publish: then time runs out, which is a result. Blocks for at most the time given and the handler's last
+     * batch.
+     *
+     * <p>If the handler throws, the exception goes on to the caller, its entry is consumed, and the queue stays open for polls, with the writer
+     * stopped: drain again, {@link #reset} or {@link #close} it.
+     *
+     * @param handler called once per completion, on this thread; it must not poll this queue
+     * @param timeout the most time to wait; 0 takes what is there
+     * @param unit    unit of {@code timeout}
+     * @return what was drained, left and lost
+     * @throws NullPointerException     if there is no handler or no unit; nothing changes
+     * @throws IllegalArgumentException if {@code timeout} is negative; nothing changes
+     * @throws IllegalStateException    if the queue is not one of one writer and one poller, or as {@link #poll}; nothing changes
+     */
+    public DrainResult drainAndClose(CompletionHandler handler, long timeout, TimeUnit unit) {
+        Objects.requireNonNull(handler, "handler");
+        final long nanos = unit.toNanos(timeout);
+        enterPoll();
+        requireOneOfEach("be drained");
+        if (timeout < 0) {
+            throw new IllegalArgumentException("timeout must be 0 or more: " + timeout);
+        }
+        final long start = System.nanoTime();
+        stopWriter();
+        long drained = 0;
+        boolean complete;
+        boolean goOn;
+        do {
+            final boolean stopped = isWriterStopped(); // before the slots: empty after this is empty for good
+            final long before = sequence;
+            drained += ordinary ? pollRuns(handler, capacity) : pollEach(handler, capacity);
+            complete = stopped && size() == 0;
+            goOn = !complete
+                    && System.nanoTime() - start < nanos
+                    && memory.getLongOpaque(CqRegion.CLOSED) != Control.CLOSED;
+            if (goOn && sequence == before) {
+                LockSupport.parkNanos(DRAIN_IDLE_NS);
+            }
+        } while (goOn);
+        close();
+        return new DrainResult(drained, size(), lostEntries(), complete);
+    }
+
+    /** Asks the writer to stop, unless it has been asked. */
+    private void stopWriter() {
+        // As for any call that comes at the time of a close: let in.
+        for (long control = memory.getLongOpaque(CqRegion.CLOSED);
+                (control & (Control.CLOSED | Control.STOPPING | Control.STOPPED)) == 0;
+                control = memory.getLongOpaque(CqRegion.CLOSED)) {
+            if (control != 0) {
+                cancelResize(); // or learns that it was refused; if it was accepted, polls follow it
+            } else {
+                // Edge DRAIN: the request carries nothing but itself.
+                memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.STOPPING);
+            }
+        }
+    }
+
+    private boolean isWriterStopped() {
+        final boolean ours = writer.player == Thread.currentThread();
+        if (writer.takeRoleIfFree()) { // no call of the writer is under way, and edge ROLE shows us all it did
+            writer.letGo();
+            memory.compareAndSetLong(
+                    CqRegion.CLOSED, Control.STOPPING, Control.STOPPED); // Edge DRAIN, as the writer would
+            if (!ours) {
+                writer.releaseRole();
+            }
+        }
+        // Edge DRAIN, host end: the word, then the slots. Partner: CompletionWriter.heed. Weaker (opaque): we find
+        // the ring empty with an entry still to come. Shown by DrainStress.
+        return (memory.getLongAcquire(CqRegion.CLOSED) & Control.STOPPED) != 0;
+    }
+
+    /**
+     * Makes the queue as new: empty, at its first sequence, counters 0, alive. It stays in the ring that a resize has brought it to; a
+     * resize that is under way is cancelled, or finished if the device has accepted it. For the polling thread; an open cursor is
+     * abandoned.
+     *
+     * <p>Both ends must be idle: the writer's role must be free (released, or its thread has ended) or the caller's.
+     * What the writer has in hand is given back.
+     *
+     * @return unpolled completions that were given up, in entries
+     * @throws IllegalStateException if another thread has the writer's role, the queue is not one of one writer and one poller, or as
+     *                               {@link #poll}; nothing changes
+     */
+    public int reset() {
+        enterPoll();
+        requireOneOfEach("be reset");
+        final boolean ours = writer.player == Thread.currentThread();
+        if (!writer.takeRoleIfFree()) {
+            throw new IllegalStateException(
+                    "completion queue can be reset only at a standstill: its writer must release the role or end");
+        }
+        try {
+            cancelResize();
+            final int givenUp = size();
+            CqRegion.clear(memory, writer.ring, startSequence);
+            writer.startAgain(startSequence);
+            sequence = startSequence;
+            usedFrom = startSequence;
+            gaps = 0;
+            nextRing = null;
+            resizeStatus = ResizeStatus.NONE;
+            useRing(writer.ring);
+            view.memory = slots;
+            settleIn();
+            endDetour();
+            final long control = memory.getLongOpaque(CqRegion.CLOSED);
+            if (control != Control.CLOSED) {
+                // Edge DRAIN: a writer that was stopped may write again. If this fails, the queue has been closed.
+                memory.compareAndSetLong(CqRegion.CLOSED, control, 0);
+            }
+            return givenUp;
+        } finally {
+            if (!ours) {
+                writer.releaseRole();
+            }
+        }
     }
 
     /**

@@ -27,6 +27,9 @@ public final class CompletionWriter extends QueueEnd {
     private long lostEntries;
     private long rejectedDoorbells;
 
+    /** The ring that the host offers. The host's, until it posts the command. */
+    Ring offered;
+
     CompletionWriter(
             QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, boolean merging) {
         super(memory, geometry, startSequence);
@@ -83,8 +86,9 @@ public final class CompletionWriter extends QueueEnd {
 
     private boolean hasOwnerBit(long next) {
         int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        long header = memory.getLongOpaque(slot + CqeLayout.HEADER_OFFSET);
-        return ((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) == 0;
+        long header = slots.getLongOpaque(slot + CqeLayout.HEADER_OFFSET);
+        return ((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) == 0
+                && (header & ~CqeLayout.OWNER_MASK) != CqRegion.UNUSED;
     }
 
     /**
@@ -113,12 +117,56 @@ public final class CompletionWriter extends QueueEnd {
             if (hasOwnerBit(next)) {
                 long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
                 int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-                memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, invalidOwner);
+                slots.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, invalidOwner);
                 returned++;
             }
         }
         publishSequence(first);
         return returned;
+    }
+
+    @Override
+    void heed(long control) {
+        if ((control & (Control.STOPPING | Control.STOPPED)) != 0) {
+            letGo();
+            // Edge DRAIN, device end: all that was published, then the word. Partner: CompletionQueue.isWriterStopped.
+            // Weaker (opaque): the host finds the ring empty with an entry still to come. Shown by DrainStress.
+            memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
+            throw new IllegalStateException("completion queue is being drained: it takes no more entries");
+        }
+        if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
+            answerResize(control);
+        }
+    }
+
+    /** Moves to the ring that the host offers, or refuses, or leaves the command for the next call if the marker has no slot. */
+    private void answerResize(long command) {
+        final Ring next = offered;
+        final int most = next.geometry().capacity();
+        if (unpolled() > most) {
+            obtainCredit(); // the host may have polled since we looked
+        }
+        if (dead || unpolled() > most) {
+            // Edge RESIZE, as below; the answer carries nothing but itself.
+            memory.compareAndSetLong(CqRegion.CLOSED, command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
+            return;
+        }
+        if (creditLimit == sequence && !obtainCredit()) {
+            return; // full: the host is not behind our back, it polls
+        }
+        // Edge RESIZE, device end: we get the ring or the host gets it back. Partner: CompletionQueue.cancelResize.
+        // Weaker (test, then set): both do, and the device writes to memory that is the caller's again. Shown by
+        // ResizeStress.
+        if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {
+            final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
+            fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
+            publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
+            // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
+            final int unpolled = unpolled();
+            useRing(next);
+            creditLimit = sequence + capacity - unpolled;
+            entry.memory = slots;
+        }
     }
 
     /**
@@ -167,11 +215,11 @@ public final class CompletionWriter extends QueueEnd {
             flushHeld();
         }
         final long sequence = this.sequence;
-        if (creditLimit == sequence && !obtainCredit()) {
+        if (creditLimit == sequence && isFull()) {
             return false;
         }
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
-        fill(memory, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, header, sequence);
         this.sequence = sequence + 1;
         publishSequence(sequence + 1);
@@ -197,11 +245,11 @@ public final class CompletionWriter extends QueueEnd {
             return true;
         }
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit()) {
+        if (creditLimit == next && isFull()) {
             return false;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        fill(memory, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
+        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
         hold(slot, header, next);
         if (mostInSlot != 1) {
             minis = MergedEntry.isMergeable(header, length, detail) ? 1 : 0;
@@ -221,11 +269,11 @@ public final class CompletionWriter extends QueueEnd {
         final long last = sequence + held - 1;
         final long slot = RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift);
         if (minis == 1) { // so far an ordinary entry
-            fill(memory, strideBytes, slot, 0, 0, 0, 0, 0, 0, 0);
-            memory.putLong(slot + Long.BYTES, MergedEntry.mini(lastHeader, lastLength));
+            fill(slots, strideBytes, slot, 0, 0, 0, 0, 0, 0, 0);
+            slots.putLong(slot + Long.BYTES, MergedEntry.mini(lastHeader, lastLength));
         }
         minis++;
-        memory.putLong(slot + (long) minis * Long.BYTES, MergedEntry.mini(header, length));
+        slots.putLong(slot + (long) minis * Long.BYTES, MergedEntry.mini(header, length));
         park(slot, MergedEntry.header(lastHeader, minis), last);
         return true;
     }
@@ -241,7 +289,7 @@ public final class CompletionWriter extends QueueEnd {
         enter();
         holdClaimed();
         final long next = sequence + held;
-        if (creditLimit == next && !obtainCredit()) {
+        if (creditLimit == next && isFull()) {
             return null;
         }
         return entry.attach(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift));
@@ -280,7 +328,7 @@ public final class CompletionWriter extends QueueEnd {
             final long end = first + count;
             for (long next = first; next != end; next++) {
                 int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-                publish(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+                publish(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
             }
             held -= count;
             if (held == 0) {
@@ -316,6 +364,16 @@ public final class CompletionWriter extends QueueEnd {
         return count;
     }
 
+    /** As new, from a sequence, in the ring it is in. For whoever has the role. */
+    void startAgain(long startSequence) {
+        letGo();
+        sequence = startSequence;
+        creditLimit = startSequence + capacity;
+        dead = false;
+        lostEntries = 0;
+        rejectedDoorbells = 0;
+    }
+
     private boolean inHand() {
         return held != 0 || entry.isAttached();
     }
@@ -325,7 +383,7 @@ public final class CompletionWriter extends QueueEnd {
         long end = first + held;
         for (long next = first; next != end; next++) {
             int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            publish(slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+            publish(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
         }
         if (entry.isAttached()) {
             int slot = RingGeometry.offset(end, firstSlotOffset, indexMask, strideShift);
@@ -358,7 +416,7 @@ public final class CompletionWriter extends QueueEnd {
         long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
         // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
         // same time and must see it whole.
-        memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
+        slots.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
     }
 
     static void requireRoomForPayload(int strideBytes, long payload) {
@@ -419,7 +477,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
         // owner bit. Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner
         // bit and reads the last lap's fields. Shown by CqOwnStress.
-        memory.putLongRelease(
+        slots.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
                 (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
     }
@@ -431,7 +489,23 @@ public final class CompletionWriter extends QueueEnd {
         memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
     }
 
-    /** The ring looks full as of the last look at the doorbell record: look again. False if it is, policy applied. */
+    /** The ring looks full as of the last look at the doorbell record: look again. True if it is, policy applied. */
+    private boolean isFull() {
+        if (obtainCredit()) {
+            return false;
+        }
+        if (policy != OverrunPolicy.BACKPRESSURE) {
+            lose();
+        }
+        return true;
+    }
+
+    /** Published and, as of the last look at the doorbell record, not given back. */
+    private int unpolled() {
+        return (int) (sequence - (creditLimit - capacity));
+    }
+
+    /** Looks at the doorbell record. True if it gave slots back that may be used. */
     private boolean obtainCredit() {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
         // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
@@ -447,9 +521,6 @@ public final class CompletionWriter extends QueueEnd {
         if (freed != 0 && !dead) {
             creditLimit += freed;
             return true;
-        }
-        if (policy != OverrunPolicy.BACKPRESSURE) {
-            lose();
         }
         return false;
     }

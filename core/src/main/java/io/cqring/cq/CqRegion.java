@@ -13,7 +13,7 @@ import io.cqring.ring.RingGeometry;
  *              | entries passed over
  *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
  *              | abandoned entries | give-backs        many writers only
- *   byte 384   dead | closed                           written at most once in the queue's life, read by both
+ *   byte 384   dead | closed, or a command (Control)   written rarely, read by both
  *   byte 512   row 0, row 1, ...                       many writers only, 128 bytes each
  *              owner | first | count                   owner: under a lock; the claim: by the writer that has the row
  *   then       slot 0, slot 1, ...                     written by the device
@@ -49,6 +49,12 @@ final class CqRegion {
 
     /** The most slots of any stride; indices of 24 bits, as the vendors'. */
     static final int MAX_CAPACITY = 1 << 24;
+
+    /**
+     * Header of a slot that has never been used, in a ring that a live queue is to move to: where in its first lap it begins
+     * is not known beforehand, so the owner bit cannot say it. Bits 7:6 are 0 in every entry.
+     */
+    static final long UNUSED = 0b1100_0000 | CqeOpcode.INVALID << 1;
 
     private CqRegion() {}
 
@@ -88,7 +94,7 @@ final class CqRegion {
         }
         for (int index = 0; index < geometry.capacity(); index++) {
             long firstUse = geometry.firstUse(startSequence, index);
-            long invalid = geometry.phase(firstUse) ^ CqeLayout.OWNER_MASK;
+            long invalid = invalidHeader(geometry, firstUse);
             if (invalid != 0) {
                 memory.putLong(geometry.offset(firstUse) + CqeLayout.HEADER_OFFSET, invalid);
             }
@@ -151,5 +157,33 @@ final class CqRegion {
                             + ", producer " + published,
                     false);
         }
+    }
+
+    private static long invalidHeader(RingGeometry geometry, long sequence) {
+        return geometry.phase(sequence) ^ CqeLayout.OWNER_MASK;
+    }
+
+    /** Makes the queue empty again, in the ring it is in, with both ends at a standstill. */
+    static void clear(QueueMemory memory, Ring ring, long startSequence) {
+        RingGeometry geometry = ring.geometry();
+        for (int index = 0; index < geometry.capacity(); index++) {
+            long firstUse = geometry.firstUse(startSequence, index);
+            ring.memory()
+                    .putLong(geometry.offset(firstUse) + CqeLayout.HEADER_OFFSET, invalidHeader(geometry, firstUse));
+        }
+        for (int word : new int[] {LOST_ENTRIES, REJECTED_DOORBELLS, DEAD}) {
+            memory.putLongOpaque(word, 0);
+        }
+        memory.putLongOpaque(CONSUMER_SEQUENCE, startSequence);
+        memory.putLongOpaque(PRODUCER_SEQUENCE, startSequence);
+    }
+
+    /** A ring for a live queue to move to, in memory of its own: no slot is an entry, whatever the memory holds. */
+    static Ring unusedRing(QueueMemory memory, int capacity, int strideBytes) {
+        RingGeometry geometry = RingGeometry.of(0, capacity, strideBytes);
+        for (int index = 0; index < capacity; index++) {
+            memory.putLong(geometry.offset(index) + CqeLayout.HEADER_OFFSET, UNUSED);
+        }
+        return new Ring(memory, geometry);
     }
 }

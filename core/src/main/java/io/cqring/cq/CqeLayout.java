@@ -182,6 +182,11 @@ public final class CqeLayout {
         return (int) (header >>> OPCODE_SHIFT) & 0xF;
     }
 
+    /** The header with another operation code, and nothing else changed. */
+    static long withOpcode(long header, int opcode) {
+        return (header & ~(0xFL << OPCODE_SHIFT)) | (long) opcode << OPCODE_SHIFT;
+    }
+
     /**
      * Solicited bit of a header.
      *

@@ -44,6 +44,8 @@ public final class CqeOpcode {
 
     /** Several completions in one entry; polls hand them out one by one. */
     static final int MERGED = 10;
+    /** No entry: from here on the device writes to another ring, and this sequence is found there. */
+    static final int RESIZE = 11;
 
     /** A claimed entry that its writer gave up; polls pass over it. */
     static final int ABANDONED = 12;

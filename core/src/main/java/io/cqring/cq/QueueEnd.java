@@ -74,13 +74,22 @@ abstract class QueueEndRightPad extends QueueEndFields {
  * file, the process takes the role as well, at the same moment, and reads from the region where to go on.
  */
 abstract class QueueEnd extends QueueEndRightPad {
+    /** The queue's words: sequences, counters, flags. The first ring lies behind them. */
     final QueueMemory memory;
-    final int firstSlotOffset;
-    final int indexMask;
+
     final int strideShift;
-    final int lapShift;
-    final int capacity;
+
     final long startSequence;
+
+    /** The ring this end is in; the next fields repeat what it says. Changed by {@link #useRing} only. */
+    Ring ring;
+
+    QueueMemory slots;
+
+    int firstSlotOffset;
+    int indexMask;
+    int lapShift;
+    int capacity;
 
     private final AtomicReference<Thread> role = new AtomicReference<>();
 
@@ -89,19 +98,27 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     QueueEnd(QueueMemory memory, RingGeometry geometry, long startSequence) {
         this.memory = memory;
-        this.firstSlotOffset = geometry.firstSlotOffset();
-        this.indexMask = geometry.indexMask();
         this.strideShift = geometry.strideShift();
-        this.lapShift = geometry.lapShift();
-        this.capacity = geometry.capacity();
         this.startSequence = startSequence;
         this.sequence = startSequence;
         this.processRole = memory.roleLock(endName());
+        useRing(new Ring(memory, geometry));
     }
 
     /** Whether other processes may play the ends as well. */
     final boolean isInFile() {
         return processRole != null;
+    }
+
+    /** From now on this end works in another ring. Sequences go on; index and phase follow from the new capacity. */
+    final void useRing(Ring ring) {
+        RingGeometry geometry = ring.geometry();
+        this.ring = ring;
+        this.slots = ring.memory();
+        this.firstSlotOffset = geometry.firstSlotOffset();
+        this.indexMask = geometry.indexMask();
+        this.lapShift = geometry.lapShift();
+        this.capacity = geometry.capacity();
     }
 
     /** Name of the end, for messages: "poller" or "writer". */
@@ -127,6 +144,9 @@ abstract class QueueEnd extends QueueEndRightPad {
                 + "; it must release the role before thread " + self.getName() + " can take it";
     }
 
+    /** Does what the control word asks of this end, or throws. Called only if it is not 0 and the queue is open. */
+    void heed(long control) {}
+
     /** Lets the calling thread in, or throws. Every call of an end starts here. */
     final void enter() {
         if (player != Thread.currentThread()) {
@@ -135,15 +155,27 @@ abstract class QueueEnd extends QueueEndRightPad {
         // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
         // nothing else hangs on the order, and opaque is enough.
         if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
+            attend();
+        }
+    }
+
+    /** Something stands in the control word: the one branch of a call that a resize or a close costs. */
+    private void attend() {
+        // Edge RESIZE, device end: the command, then the ring that it offers. Partner: CompletionQueue.post. Weaker
+        // (opaque): the device sees the command and the ring of an older one, or slots that are not primed yet.
+        // Shown by ResizeStress.
+        final long control = memory.getLongAcquire(CqRegion.CLOSED);
+        if ((control & Control.CLOSED) != 0) {
             letGo();
             releaseProcessRole();
             throw queueClosed();
         }
+        heed(control);
     }
 
     /** Whether the queue is closed, for calls that are not a player's. */
     final boolean isQueueClosed() {
-        return memory.getLongOpaque(CqRegion.CLOSED) != 0;
+        return (memory.getLongOpaque(CqRegion.CLOSED) & Control.CLOSED) != 0;
     }
 
     static IllegalStateException queueClosed() {
@@ -216,6 +248,24 @@ abstract class QueueEnd extends QueueEndRightPad {
         }
     }
 
+    /** Takes the role unless somebody alive has it; what a dead player had in hand is given back. True if it is the caller's. */
+    final boolean takeRoleIfFree() {
+        final Thread self = Thread.currentThread();
+        if (player == self) {
+            return true;
+        }
+        // Edge ROLE, taking end, as in takeRole.
+        final Thread holder = role.get();
+        if ((holder != null && holder.isAlive()) || !role.compareAndSet(holder, self)) {
+            return false;
+        }
+        if (holder != null) {
+            letGo();
+        }
+        player = self;
+        return true;
+    }
+
     final void requirePlayer() {
         if (player != Thread.currentThread()) {
             throw new IllegalStateException("thread " + Thread.currentThread().getName() + " is not the " + endName());
@@ -236,8 +286,8 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     final void markClosed() {
         // Edge STATE, writing end. Partner: enter. Opaque: the flag carries nothing but itself. A call that comes after
-        // close
-        // finds it set, because a word does not go back; memory outlives both ends, so a call under way does no harm.
-        memory.putLongOpaque(CqRegion.CLOSED, 1);
+        // close finds it set: all other changes of the word are by CAS and expect an open queue. Memory outlives both
+        // ends, so a call under way does no harm.
+        memory.putLongOpaque(CqRegion.CLOSED, Control.CLOSED);
     }
 }

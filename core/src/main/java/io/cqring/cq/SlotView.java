@@ -4,7 +4,9 @@ import io.cqring.memory.QueueMemory;
 
 /** What one thread stores for each entry it looks at or fills. */
 abstract class SlotViewFields extends LeftPad {
-    final QueueMemory memory;
+    /** Where the slots are; changes with the ring. */
+    QueueMemory memory;
+
     final int strideBytes;
     final int workRequestIdOffset;
     final int payloadWords;
