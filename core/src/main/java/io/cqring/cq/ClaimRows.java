@@ -133,30 +133,37 @@ final class ClaimRows {
      * the count of give-backs has changed. If none of these, the claimer is gone, and will do nothing with it any more.
      */
     private Fate fate(long next, boolean[] gone) {
-        int header = geometry.offset(next) + CqeLayout.HEADER_OFFSET;
         while (true) { // again only if a writer has given something back meanwhile
             // Edge CLAIM-DEAD, recovering end: the count of give-backs, the claimed count, the rows, the owner bit,
             // then the
-            // claimed count and the count of give-backs again. Partner: SharedWriter.storeRow and giveBack. Weaker (in
-            // another order): the entry of a living writer is abandoned. Shown by ClaimDeadStress.
+            // count of give-backs again. Partner: SharedWriter.storeRow and giveBack. Weaker (in another order): the
+            // entry of
+            // a living writer is abandoned. Shown by ClaimDeadStress.
             long giveBacks = memory.getLongAcquire(CqRegion.GIVE_BACKS);
-            if (memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next <= 0) {
-                return Fate.SETTLED;
+            if (memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next <= 0 || isPublished(next)) {
+                return Fate.SETTLED; // asked first, because a row goes on covering what its writer has published
             }
             for (int row = 0; row != gone.length; row++) {
                 if (!gone[row] && covers(row, next)) {
                     return Fate.MAY_BE_ANOTHERS;
                 }
             }
-            long owner = memory.getLongAcquire(header) & CqeLayout.OWNER_MASK;
-            boolean lapped = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next > geometry.capacity();
-            if (lapped || owner == geometry.phase(next)) {
+            if (isPublished(next)) {
                 return Fate.SETTLED;
             }
             if (memory.getLongAcquire(CqRegion.GIVE_BACKS) == giveBacks) {
                 return Fate.LOST;
             }
         }
+    }
+
+    /** Whether a sequence that is claimed, or was when we looked, is published; its slot may have been used again since. */
+    private boolean isPublished(long next) {
+        // Edge CLAIM-DEAD, recovering end: the owner bit, then whether the slot was claimed for the next lap meanwhile.
+        // Partner: SharedWriter.publish, then storeRow. Weaker: as in fate.
+        long header = memory.getLongAcquire(geometry.offset(next) + CqeLayout.HEADER_OFFSET);
+        boolean lapped = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next > geometry.capacity();
+        return lapped || (header & CqeLayout.OWNER_MASK) == geometry.phase(next);
     }
 
     private boolean covers(int row, long next) {
