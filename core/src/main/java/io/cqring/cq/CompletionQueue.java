@@ -477,8 +477,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Counts what was passed over, before the consumer sequence says that it is gone. */
     private void countPassedOver(int count) {
         if (count != 0) {
-            // Published by the consumer sequence, edge CQ-COUNT. Only the poller stores to it.
-            memory.putLongOpaque(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
+            // Edge CQ-COUNT, host end: what abandoned entries we have seen, then the count of what was passed over,
+            // then
+            // the consumer sequence. Partner: abandonedAndNotPassedOver. Weaker: an observer sees more passed over than
+            // abandoned. Only the poller stores to it, so its own load is plain.
+            memory.putLongRelease(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
         }
     }
 
@@ -487,11 +490,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (claimRows == null) {
             return true;
         }
-        // Edge CQ-CLAIM, host end: a compare-and-set that changes nothing, so that any later claim comes after it, sees
-        // the
-        // flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that had looked
-        // at the
-        // flag before it was set publishes an entry after the end was reported. Shown by CqClaimStress.
+        // Edge CQ-CLAIM, host end: a compare-and-set that changes nothing, so that any later claim comes after it,
+        // sees the flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that
+        // had looked at the flag before it was set publishes an entry after the end was reported. Shown by
+        // CqClaimStress.
         return memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, sequence, sequence);
     }
 
@@ -538,8 +540,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
     private long abandonedAndNotPassedOver() {
         // Edge CQ-COUNT, observing end. Partner: ClaimRows.abandon. First what was passed over, then what was
-        // abandoned, which
-        // is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
+        // abandoned, which is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
         long passed = memory.getLongAcquire(CqRegion.PASSED_OVER);
         return memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed;
     }
