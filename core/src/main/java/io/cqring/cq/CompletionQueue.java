@@ -478,9 +478,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private void countPassedOver(int count) {
         if (count != 0) {
             // Edge CQ-COUNT, host end: what abandoned entries we have seen, then the count of what was passed over,
-            // then
-            // the consumer sequence. Partner: abandonedAndNotPassedOver. Weaker: an observer sees more passed over than
-            // abandoned. Only the poller stores to it, so its own load is plain.
+            // then the consumer sequence. Partner: abandonedAndNotPassedOver. Weaker: an observer sees more passed
+            // over than abandoned. Only the poller stores to it, so its own load is plain.
             memory.putLongRelease(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
         }
     }

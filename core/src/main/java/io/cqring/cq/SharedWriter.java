@@ -323,9 +323,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     /** Says what this writer is about to claim, or, with a count of 0, that it claims nothing. */
     private void storeRow(long first, int count) {
         // Edge CLAIM-DEAD, writer's end: what this writer did with its last claim (owner bits, a give-back and the
-        // count of it), then the row, then the claim. Partner: ClaimRows.fate. Weaker: recover() sees a
-        // row that has moved on, and not that the sequence was published or given back, or a claim and not the row,
-        // and abandons an entry of a living writer. Shown by ClaimDeadStress.
+        // count of it), then the row, then the claim. Partner: ClaimRows.fate. Weaker: recover() sees a row that has
+        // moved on, and not that the sequence was published or given back, or a claim and not the row, and abandons an
+        // entry of a living writer. Shown by ClaimDeadStress.
         memory.putLongRelease(rowOffset + CqRegion.ROW_FIRST, first);
         if (count != rowCount) {
             rowCount = count;
@@ -354,8 +354,8 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         // from now on. Weaker (test, then set): a claim made in between is wiped out. Shown by CqClaimStress.
         if (memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, end, first)) {
             // Edge CLAIM-DEAD, writer's end: the count of give-backs comes between the give-back and the row that no
-            // longer covers it. Partner: ClaimRows.fate. Weaker: recover() misses that a sequence it has
-            // seen claimed was given back meanwhile. Shown by ClaimDeadStress.
+            // longer covers it. Partner: ClaimRows.fate. Weaker: recover() misses that a sequence it has seen claimed
+            // was given back meanwhile. Shown by ClaimDeadStress.
             memory.getAndAddLong(CqRegion.GIVE_BACKS, 1);
             storeRow(first, 0);
             return;
@@ -433,8 +433,10 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         takeRole();
         if (!closed) {
             boolean queueClosed = isClosed();
+            entry.detach();
             if (held != 0 && shown != UNSURE && !queueClosed) {
-                commit(0);
+                giveBack(sequence, sequence + held);
+                held = 0;
             }
             rows.retire(this, queueClosed);
         }

@@ -12,6 +12,9 @@
  *                                      (edge CQ-CREDIT)
  * </pre>
  *
+ * <p>A queue made for many writers has {@link io.cqring.cq.SharedWriter}s in the place of the one writer: they claim sequences by
+ * compare-and-set (edge CQ-CLAIM), and {@link io.cqring.cq.CompletionQueue#recover} takes back what dead ones had claimed.
+ *
  * <p>Reading order: {@link io.cqring.cq.CqeLayout} (the entry, bit by bit), {@link io.cqring.cq.CompletionWriter#write},
  * {@link io.cqring.cq.CompletionQueue#poll} (the hot path is these two), {@link io.cqring.cq.OverrunPolicy}. Then
  * {@code core/docs/ordering.md}: each acquire and release here is one end of an edge listed there.
