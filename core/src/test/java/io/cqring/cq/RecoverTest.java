@@ -176,6 +176,26 @@ class RecoverTest {
         assertEquals(0, queue.size());
     }
 
+    /** A row must not go on covering what its writer gave back, or tried for in vain: another may claim it, and die. */
+    @Test
+    void shouldNotBeMisledByTheRowOfAWriterThatHasNothing() {
+        CompletionQueue queue = queue(2);
+        SharedWriter gone = queue.newWriter();
+        SharedWriter live = queue.newWriter();
+        assertTrue(live.claim(2));
+        assertEquals(2, live.abandon());
+        onEndedThread(() -> assertTrue(gone.claim(2)));
+        assertEquals(2, queue.recover(), "given back before");
+
+        SteppedMemory memory = new SteppedMemory(512 + 2 * 128 + 8 * 64);
+        CompletionQueue full = SHAPE.builder().writers(2).memory(memory).create();
+        SharedWriter fills = full.newWriter();
+        SharedWriter refused = full.newWriter();
+        memory.runBefore(4, () -> onEndedThread(() -> assertTrue(fills.claim(8)))); // before its compare-and-set
+        assertEquals(false, NumberedShared.put(refused, Way.WRITE, 1, 64));
+        assertEquals(8, full.recover(), "tried for in vain");
+    }
+
     /** Many rows of ended threads cover one sequence; one of them claimed it. */
     @Test
     void shouldAbandonOnceWhatSeveralRowsCover() {
