@@ -149,6 +149,7 @@ final class ClaimRows {
             if (isPublished(next)) {
                 return Fate.SETTLED;
             }
+            // Edge CLAIM-DEAD, recovering end, the last of the looks.
             if (memory.getLongAcquire(CqRegion.GIVE_BACKS) == giveBacks) {
                 return Fate.LOST;
             }
