@@ -133,37 +133,42 @@ final class ClaimRows {
      * the count of give-backs has changed. If none of these, the claimer is gone, and will do nothing with it any more.
      */
     private Fate fate(long next, boolean[] gone) {
-        int header = geometry.offset(next) + CqeLayout.HEADER_OFFSET;
         while (true) { // again only if a writer has given something back meanwhile
             // Edge CLAIM-DEAD, recovering end: the count of give-backs, the claimed count, the rows, the owner bit,
-            // then the
-            // claimed count and the count of give-backs again. Partner: SharedWriter.storeRow and giveBack. Weaker (in
-            // another order): the entry of a living writer is abandoned. Shown by ClaimDeadStress.
+            // then the count of give-backs again. Partner: SharedWriter.storeRow and giveBack. Weaker (in another
+            // order): the entry of a living writer is abandoned. Shown by ClaimDeadStress.
             long giveBacks = memory.getLongAcquire(CqRegion.GIVE_BACKS);
-            if (memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next <= 0) {
-                return Fate.SETTLED;
+            if (memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next <= 0 || isPublished(next)) {
+                return Fate.SETTLED; // asked first, because a row goes on covering what its writer has published
             }
             for (int row = 0; row != gone.length; row++) {
                 if (!gone[row] && covers(row, next)) {
                     return Fate.MAY_BE_ANOTHERS;
                 }
             }
-            long owner = memory.getLongAcquire(header) & CqeLayout.OWNER_MASK;
-            boolean lapped = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next > geometry.capacity();
-            if (lapped || owner == geometry.phase(next)) {
+            if (isPublished(next)) {
                 return Fate.SETTLED;
             }
+            // Edge CLAIM-DEAD, recovering end, the last of the looks.
             if (memory.getLongAcquire(CqRegion.GIVE_BACKS) == giveBacks) {
                 return Fate.LOST;
             }
         }
     }
 
+    /** Whether a sequence that is claimed, or was when we looked, is published; its slot may have been used again since. */
+    private boolean isPublished(long next) {
+        // Edge CLAIM-DEAD, recovering end: the owner bit, then whether the slot was claimed for the next lap
+        // meanwhile. Partner: SharedWriter.publish, then storeRow. Weaker: as in fate.
+        long header = memory.getLongAcquire(geometry.offset(next) + CqeLayout.HEADER_OFFSET);
+        boolean lapped = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next > geometry.capacity();
+        return lapped || (header & CqeLayout.OWNER_MASK) == geometry.phase(next);
+    }
+
     private boolean covers(int row, long next) {
-        // Edge CLAIM-DEAD, recovering end: a row, between the two looks at the counts. Partner: SharedWriter.storeRow.
-        // The two
-        // words may be of different claims: then the older one was published or given back before the later word was
-        // stored.
+        // Edge CLAIM-DEAD, recovering end: a row, between the two looks at the counts. Partner:
+        // SharedWriter.storeRow. The two words may be of different claims: then the older one was published or given
+        // back before the later word was stored.
         long first = memory.getLongAcquire(offset(row) + CqRegion.ROW_FIRST);
         long count = memory.getLongAcquire(offset(row) + CqRegion.ROW_COUNT);
         long index = next - first;
@@ -172,12 +177,12 @@ final class ClaimRows {
 
     /** Hands a claimed sequence to the host as an entry that polls pass over. By its writer, or by recovery. */
     void abandon(long next) {
-        // Edge CQ-COUNT, device end: the count of abandoned entries, then the owner bit. Partner: CompletionQueue.size.
-        // Weaker:
-        // an observer counts an abandoned entry as a completion. Get-and-add because several writers count.
+        // Edge CQ-COUNT, device end: the count of abandoned entries, then the owner bit. Partner:
+        // CompletionQueue.size. Weaker: an observer counts an abandoned entry as a completion. Get-and-add because
+        // several writers count.
         memory.getAndAddLong(CqRegion.ABANDONED_ENTRIES, 1);
-        // Edge CQ-OWN, device end: nothing but the header itself is wanted, and what the writer did before (edge DATA).
-        // Partner: CompletionQueue.header. Shown by CqClaimStress.
+        // Edge CQ-OWN, device end: nothing but the header itself is wanted, and what the writer did before (edge
+        // DATA). Partner: CompletionQueue.header. Shown by CqClaimStress.
         memory.putLongRelease(
                 geometry.offset(next) + CqeLayout.HEADER_OFFSET,
                 (long) CqeOpcode.ABANDONED << 1 | geometry.phase(next));

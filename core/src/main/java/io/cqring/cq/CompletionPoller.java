@@ -385,8 +385,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private void countPassedOver() {
         final int count = passedOverInHand();
         if (count != 0) {
-            // Not an ordered access: until it is done size() says less than there is, as it may with shared pollers.
-            // Atomic, because every poller adds.
+            // Edge CQ-COUNT, host end: what abandoned entries we have seen, then the count of what was passed over.
+            // Partner: CompletionQueue.abandonedAndNotPassedOver. Weaker: an observer sees more passed over than
+            // abandoned. Get-and-add because every poller adds. The consumer sequence is ahead: size() says so.
             memory.getAndAddLong(CqRegion.PASSED_OVER, count);
         }
     }

@@ -844,8 +844,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** Counts what the one poller passed over, before the consumer sequence says that it is gone. */
     private void countPassedOver(int count) {
         if (count != 0 && claimRows != null) {
-            // Published by the consumer sequence, edge CQ-COUNT. Only the poller stores to it.
-            memory.putLongOpaque(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
+            // Edge CQ-COUNT, host end: what abandoned entries we have seen, then the count of what was passed over,
+            // then the consumer sequence. Partner: abandonedAndNotPassedOver. Weaker: an observer sees more passed
+            // over than abandoned. Only the poller stores to it, so its own load is plain.
+            memory.putLongRelease(CqRegion.PASSED_OVER, memory.getLong(CqRegion.PASSED_OVER) + count);
         }
     }
 
@@ -910,8 +912,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
     private long abandonedAndNotPassedOver() {
         // Edge CQ-COUNT, observing end. Partner: ClaimRows.abandon. First what was passed over, then what was
-        // abandoned, which
-        // is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
+        // abandoned, which is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
         long passed = memory.getLongAcquire(CqRegion.PASSED_OVER);
         return memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed;
     }

@@ -196,6 +196,7 @@ abstract class QueueEnd extends QueueEndRightPad {
             if (holder != null) {
                 beforeTakeover(holder);
             }
+            // Edge ROLE, taking end: as above.
             if (role.compareAndSet(holder, self)) {
                 break;
             }

@@ -272,8 +272,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             long next = sequence + ((((slot - firstSlotOffset) >>> strideShift) - sequence) & indexMask);
             long invalidOwner = RingGeometry.phase(next, lapShift) ^ CqeLayout.OWNER_MASK;
             // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
-            // same
-            // time and must see it whole.
+            // same time and must see it whole.
             memory.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
         }
     }
@@ -303,11 +302,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             storeRow(first, count);
             rowStored = true;
             // Edge CQ-CLAIM, claiming end: compare-and-set of the shared count. Partner: obtain and giveBack of the
-            // other
-            // writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave back
-            // before
-            // our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is lost. Shown by
-            // CqClaimStress.
+            // other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
+            // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is
+            // lost. Shown by CqClaimStress.
             if (memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, first, first + count)) {
                 break;
             }
@@ -326,12 +323,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     /** Says what this writer is about to claim, or, with a count of 0, that it claims nothing. */
     private void storeRow(long first, int count) {
         // Edge CLAIM-DEAD, writer's end: what this writer did with its last claim (owner bits, a give-back and the
-        // count of
-        // it), then the row, then the claim. Partner: ClaimRows.isOwnedByTheGone. Weaker: recover() sees a row that has
-        // moved
-        // on, and not that the sequence was published or given back, or a claim and not the row, and abandons an entry
-        // of a
-        // living writer. Shown by ClaimDeadStress.
+        // count of it), then the row, then the claim. Partner: ClaimRows.fate. Weaker: recover() sees a row that has
+        // moved on, and not that the sequence was published or given back, or a claim and not the row, and abandons an
+        // entry of a living writer. Shown by ClaimDeadStress.
         memory.putLongRelease(rowOffset + CqRegion.ROW_FIRST, first);
         if (count != rowCount) {
             rowCount = count;
@@ -341,11 +335,10 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     private void publish(long next, long header) {
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the owner
-        // bit,
-        // which follows from the claimed sequence. Partner: CompletionQueue.header. Weaker: the host accepts the owner
-        // bit
-        // and reads the last lap's fields. Shown by CqOwnStress, and for this class by CqClaimStress.
+        // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
+        // owner bit, which follows from the claimed sequence. Partner: CompletionQueue.header. Weaker: the host
+        // accepts the owner bit and reads the last lap's fields. Shown by CqOwnStress, and for this class by
+        // CqClaimStress.
         memory.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(next, lapShift));
     }
@@ -355,16 +348,13 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         if (first == end) {
             return;
         }
-        // Edge CQ-CLAIM, giving end: the count goes back only if it still stands where our claim ends. Then nobody has
-        // claimed since (a later claim that was given back as well left no trace), and the poller stands before our
-        // first
-        // entry, which is not published. Partner: obtain of the other writers, who may store to the slots from now on.
-        // Weaker (test, then set): a claim made in between is wiped out. Shown by CqClaimStress.
+        // Edge CQ-CLAIM, giving end: the count goes back only if it still stands where our claim ends. Then nobody
+        // has claimed since (a later claim that was given back as well left no trace), and the poller stands before
+        // our first entry, which is not published. Partner: obtain of the other writers, who may store to the slots
+        // from now on. Weaker (test, then set): a claim made in between is wiped out. Shown by CqClaimStress.
         if (memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, end, first)) {
             // Edge CLAIM-DEAD, writer's end: the count of give-backs comes between the give-back and the row that no
-            // longer
-            // covers it. Partner: ClaimRows.isOwnedByTheGone. Weaker: recover() misses that a sequence it has seen
-            // claimed
+            // longer covers it. Partner: ClaimRows.fate. Weaker: recover() misses that a sequence it has seen claimed
             // was given back meanwhile. Shown by ClaimDeadStress.
             memory.getAndAddLong(CqRegion.GIVE_BACKS, 1);
             storeRow(first, 0);
@@ -378,15 +368,14 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     /** The ring looks full as of the last look at the doorbell record: look again. True if all before {@code end} are free. */
     private boolean obtainCredit(long end) {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's
-        // words
-        // in an entry it has already accepted. Shown by CqCreditStress, and for this class by CqClaimStress.
+        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
+        // lap's words in an entry it has already accepted. Shown by CqCreditStress, and for this class by
+        // CqClaimStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long claimed = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
         if (consumed - (creditLimit - capacity) < 0 || consumed - claimed > 0) {
             // The host wrote nonsense: it may free only what was claimed before it said so, and never take back.
-            // Get-and-add
-            // because several writers count; only the sum is wanted.
+            // Get-and-add because several writers count; only the sum is wanted.
             memory.getAndAddLong(CqRegion.REJECTED_DOORBELLS, 1);
         } else {
             creditLimit = consumed + capacity;
@@ -396,12 +385,10 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     /** Counts entries that found no slot (policies DROP_NEW and ERROR), and ends the queue's life (policy ERROR). */
     private void lose(int count) {
-        // Edge STATE, device end: the count of lost entries, then the flag. Partner: CompletionQueue.dead. Weaker: the
-        // host
-        // meets the end and reports that nothing was lost. Get-and-add because several writers count. What others have
-        // claimed by now they still publish: the poller waits for it, see CompletionQueue.isDrained. Shown by
-        // StateStress,
-        // and for this class by CqClaimStress.
+        // Edge STATE, device end: the count of lost entries, then the flag. Partner: CompletionQueue.dead. Weaker:
+        // the host meets the end and reports that nothing was lost. Get-and-add because several writers count. What
+        // others have claimed by now they still publish: the poller waits for it, see CompletionQueue.isDrained.
+        // Shown by StateStress, and for this class by CqClaimStress.
         memory.getAndAddLong(CqRegion.LOST_ENTRIES, count);
         if (mayDie) {
             memory.putLongRelease(CqRegion.DEAD, 1);
@@ -415,9 +402,8 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
      * @return true if it is dead
      */
     public boolean isDead() {
-        // Opaque: the flag alone is wanted. That a claim made after the poller saw the end is noticed here follows from
-        // the
-        // compare-and-set of the claim (edge CQ-CLAIM), which comes after the poller's.
+        // Opaque: the flag alone is wanted. That a claim made after the poller saw the end is noticed here follows
+        // from the compare-and-set of the claim (edge CQ-CLAIM), which comes after the poller's.
         return memory.getLongOpaque(CqRegion.DEAD) != 0;
     }
 
@@ -447,8 +433,10 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         takeRole();
         if (!closed) {
             boolean queueClosed = isQueueClosed();
+            entry.detach();
             if (held != 0 && shown != UNSURE && !queueClosed) {
-                commit(0);
+                giveBack(sequence, sequence + held);
+                held = 0;
             }
             rows.retire(this, queueClosed);
         }

@@ -12,6 +12,8 @@
  *                                      (edge CQ-CREDIT)
  * </pre>
  *
+ * <p>A queue made for many writers has {@link io.cqring.cq.SharedWriter}s in the place of the one writer: they claim sequences by
+ * compare-and-set (edge CQ-CLAIM), and {@link io.cqring.cq.CompletionQueue#recover} takes back what dead ones had claimed.
  * <p>With many pollers ({@link io.cqring.cq.CompletionPoller}) the consumer sequence goes on by compare-and-set, once per claim,
  * after the entries have been copied (edge CQ-SHARE).
  *

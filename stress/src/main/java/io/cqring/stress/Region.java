@@ -9,13 +9,24 @@ final class Region {
     static final int HEADER_CAPACITY = 40;
     static final int CONSUMER_SEQUENCE = 128;
     static final int PRODUCER_SEQUENCE = 256;
+    static final int GIVE_BACKS = 288;
     static final int DEAD = 384;
     static final int CLOSED = 392;
-    static final int FIRST_SLOT = 512;
+
+    /** Rows of many writers; without them the slots start here. */
+    static final int FIRST_ROW = 512;
+
+    static final int FIRST_SLOT = FIRST_ROW;
+    static final int ROW_FIRST = 8;
+    static final int ROW_COUNT = 16;
 
     private Region() {}
 
     static int slot(int index, int strideBytes) {
         return FIRST_SLOT + index * strideBytes;
+    }
+
+    static int row(int row) {
+        return FIRST_ROW + row * 128;
     }
 }

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * thread's own stack, without a lock.
  */
 final class Slices {
-    /** Room for two 128-byte entries. */
-    static final int BYTES = Region.FIRST_SLOT + 2 * 128;
+    /** Room for the rows of three writers and two 128-byte entries. */
+    static final int BYTES = Region.FIRST_ROW + 3 * 128 + 2 * 128;
 
     private static final int KEPT_PER_THREAD = 4;
 

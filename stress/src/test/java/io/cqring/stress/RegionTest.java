@@ -2,9 +2,11 @@ package io.cqring.stress;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.OverrunPolicy;
+import io.cqring.cq.SharedWriter;
 import io.cqring.memory.QueueMemory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +48,27 @@ class RegionTest {
 
     @Test
     void shouldHoldTheLargestQueueThatATestMakes() {
-        assertEquals(Slices.BYTES, CompletionQueue.requiredBytes(2, 128));
+        assertEquals(Slices.BYTES, CompletionQueue.requiredBytes(2, 128, 3));
+    }
+
+    @Test
+    void shouldFindTheRowsWhereTheShippedQueuePutsThem() {
+        QueueMemory memory = QueueMemory.allocate(Slices.BYTES);
+        CompletionQueue queue = CompletionQueue.ofCapacity(2)
+                .startSequence(7)
+                .writers(3)
+                .memory(memory)
+                .create();
+        SharedWriter first = queue.newWriter();
+        SharedWriter second = queue.newWriter();
+        assertTrue(second.claim(2));
+        assertEquals(7, memory.getLong(Region.row(1) + Region.ROW_FIRST));
+        assertEquals(2, memory.getLong(Region.row(1) + Region.ROW_COUNT));
+        assertEquals(2, second.abandon());
+        assertEquals(1, memory.getLong(Region.GIVE_BACKS));
+        assertTrue(first.write(Entry.header(NUMBER), 0, 0, 0, 0));
+        assertEquals(7, memory.getLong(Region.row(0) + Region.ROW_FIRST));
+        assertEquals(1, memory.getLong(Region.row(0) + Region.ROW_COUNT));
+        assertEquals(Entry.header(NUMBER), memory.getLong(Region.FIRST_SLOT + 3 * 128 + 64) & ~1);
     }
 }

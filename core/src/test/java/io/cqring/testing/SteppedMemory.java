@@ -1,0 +1,161 @@
+package io.cqring.testing;
+
+import io.cqring.memory.QueueMemory;
+import java.util.function.LongSupplier;
+
+/**
+ * Real memory that stops before and after each access to a word, so that a test can put something in between, or end the
+ * call there. What stops is up to the hook.
+ */
+public final class SteppedMemory extends QueueMemory {
+    /** Called around each access of the thread that makes it. */
+    @FunctionalInterface
+    public interface Hook {
+        /** An access is about to be made (or has just been made, if {@code done}). */
+        void at(boolean done);
+    }
+
+    /** What {@link #endAt} throws. */
+    public static final class Ended extends Error {
+        private static final long serialVersionUID = 1L;
+
+        /** Says that the test ended the call. */
+        public Ended() {
+            super("call ended here by the test", null, false, false);
+        }
+    }
+
+    private static final Hook NOTHING = done -> {};
+
+    private final QueueMemory real;
+    private volatile Hook hook = NOTHING;
+
+    /**
+     * Memory of its own.
+     *
+     * @param bytes size
+     */
+    public SteppedMemory(long bytes) {
+        super((int) bytes);
+        this.real = QueueMemory.allocate(bytes);
+    }
+
+    /**
+     * From now on, the hook is called.
+     *
+     * @param hook what to call
+     */
+    public void hook(Hook hook) {
+        this.hook = hook;
+    }
+
+    /** From now on, nothing happens between accesses. */
+    public void unhook() {
+        this.hook = NOTHING;
+    }
+
+    /**
+     * Ends the call that makes the access with this number from now on, just before or just after it, by {@link Ended}.
+     *
+     * @param access from 0
+     * @param after  whether the access itself is still made
+     */
+    public void endAt(int access, boolean after) {
+        int[] seen = {0};
+        hook(done -> {
+            if (done == after && seen[0]++ == access) {
+                unhook();
+                throw new Ended();
+            }
+        });
+    }
+
+    /**
+     * Runs something once, just before the access with this number from now on. What it does is not interrupted again.
+     *
+     * @param access from 0
+     * @param what   what to run
+     */
+    public void runBefore(int access, Runnable what) {
+        int[] seen = {0};
+        hook(done -> {
+            if (!done && seen[0]++ == access) {
+                unhook();
+                what.run();
+            }
+        });
+    }
+
+    private long step(LongSupplier access) {
+        hook.at(false);
+        long value = access.getAsLong();
+        hook.at(true);
+        return value;
+    }
+
+    private void step(Runnable access) {
+        hook.at(false);
+        access.run();
+        hook.at(true);
+    }
+
+    @Override
+    public long getLong(long offset) {
+        return step(() -> real.getLong(offset));
+    }
+
+    @Override
+    public void putLong(long offset, long value) {
+        step(() -> real.putLong(offset, value));
+    }
+
+    @Override
+    public long getLongOpaque(long offset) {
+        return step(() -> real.getLongOpaque(offset));
+    }
+
+    @Override
+    public void putLongOpaque(long offset, long value) {
+        step(() -> real.putLongOpaque(offset, value));
+    }
+
+    @Override
+    public long getLongAcquire(long offset) {
+        return step(() -> real.getLongAcquire(offset));
+    }
+
+    @Override
+    public void putLongRelease(long offset, long value) {
+        step(() -> real.putLongRelease(offset, value));
+    }
+
+    @Override
+    public boolean compareAndSetLong(long offset, long expected, long value) {
+        return step(() -> real.compareAndSetLong(offset, expected, value) ? 1 : 0) == 1;
+    }
+
+    @Override
+    public long getAndAddLong(long offset, long delta) {
+        return step(() -> real.getAndAddLong(offset, delta));
+    }
+
+    @Override
+    public void getBytes(int offset, byte[] into, int index, int length) {
+        real.getBytes(offset, into, index, length);
+    }
+
+    @Override
+    public void putBytes(int offset, byte[] from, int index, int length) {
+        real.putBytes(offset, from, index, length);
+    }
+
+    @Override
+    public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
+        real.copy(offset, source, sourceOffset, length);
+    }
+
+    @Override
+    public void fill(int offset, int length, byte value) {
+        real.fill(offset, length, value);
+    }
+}
