@@ -114,8 +114,7 @@ final class CqRegion {
                             + published,
                     false);
         }
-        // Either may be ahead: the producer sequence follows the owner bits by which the host polls, a batch's as a
-        // whole.
+        // Either may be ahead: the producer sequence follows the owner bits by which the host polls.
         if (published - consumedAfter > capacity || consumedBefore - published > capacity) {
             throw CqHeader.refused(
                     memory,
