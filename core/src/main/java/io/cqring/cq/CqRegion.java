@@ -111,9 +111,8 @@ final class CqRegion {
      */
     static void requirePlausible(QueueMemory memory, long startSequence, int capacity) {
         // Both may move meanwhile, so the consumer sequence is looked at before and after: the host cannot be more than
-        // a
-        // batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
-        // Edges CQ-CREDIT and CQ-COUNT, observing ends. Partners: CompletionQueue.publishConsumed,
+        // a batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
+        // Edge CQ-CREDIT and edge CQ-COUNT, observing ends. Partners: CompletionQueue.publishConsumed,
         // CompletionWriter.publishSequence. Weaker: the three looks may change places, and a healthy queue that is at
         // work is refused. Shown by TakeoverTest.
         long consumedBefore = memory.getLongAcquire(CONSUMER_SEQUENCE);
@@ -148,8 +147,7 @@ final class CqRegion {
                             + published,
                     false);
         }
-        // Either may be ahead: the producer sequence follows the owner bits by which the host polls, a batch's as a
-        // whole.
+        // Either may be ahead: the producer sequence follows the owner bits by which the host polls.
         if (published - consumedAfter > capacity || consumedBefore - published > capacity) {
             throw CqHeader.refused(
                     memory,

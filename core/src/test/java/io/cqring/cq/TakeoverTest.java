@@ -298,6 +298,18 @@ class TakeoverTest {
         assertEquals(300, taker.next());
     }
 
+    /** A view that outlived the role would write into a slot that is another process's by then. */
+    @Test
+    void shouldDetachAClaimedEntryWhenTheRoleIsReleased(@TempDir Path folder) throws IOException {
+        CompletionQueue queue = CompletionQueue.ofCapacity(4)
+                .memory(QueueMemory.create(folder.resolve("queue"), 512 + 4 * 64))
+                .create();
+        CompletionEntry entry = queue.writer().claim().workRequestId(1);
+        queue.writer().release();
+        assertThrows(IllegalStateException.class, () -> entry.workRequestId(2));
+        assertEquals(0, queue.writer().flush());
+    }
+
     /** A process may attach just to look, while both ends are at work: however far they go between two loads, it may. */
     @Test
     void shouldAttachWhileBothEndsMove(@TempDir Path folder) throws IOException {
