@@ -399,11 +399,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** Entries that pollers have claimed, as of now or a little ago: where the next claim starts. */
     private long consumed() {
         // Edge CQ-SHARE, looking end: the consumer sequence, then the slots from there on. Partner: take, of any
-        // poller.
-        // Its claim came after it had seen the slots before; so what we see in a slot is not older than one lap, and
-        // the
-        // owner bit, which is the same again after two, tells the laps apart. Weaker (plain): an entry of two laps ago
-        // passes for the next one, and is delivered again. Shown by CqShareStress.
+        // poller. Its claim came after it had seen the slots before; so what we see in a slot is not older than one
+        // lap, and the owner bit, which is the same again after two, tells the laps apart. Weaker (plain): an entry
+        // of two laps ago passes for the next one, and is delivered again. Shown by CqShareStress.
         return memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
     }
 
@@ -414,12 +412,11 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
      * or of another lap, the sequence had gone on before, and this fails.
      */
     private boolean take(long first, long next) {
-        // Edge CQ-SHARE, claiming end: our loads of the slots, then the step of the consumer sequence; and one step for
-        // all
-        // pollers. Partner: consumed, of any poller. Weaker (compare, then store): two pollers deliver the same entry.
-        // Shown by CqShareStress. It is also edge CQ-CREDIT, host end. Partner: CompletionWriter.obtainCredit. Weaker
-        // (claim
-        // before the copy is made): the device overwrites a slot that is still being copied. Shown by CqShareStress.
+        // Edge CQ-SHARE, claiming end: our loads of the slots, then the step of the consumer sequence; and one step
+        // for all pollers. Partner: consumed, of any poller. Weaker (compare, then store): two pollers deliver the
+        // same entry. Shown by CqShareStress. It is also edge CQ-CREDIT, host end. Partner:
+        // CompletionWriter.obtainCredit. Weaker (claim before the copy is made): the device overwrites a slot that is
+        // still being copied. Shown by CqShareStress.
         return memory.compareAndSetLong(CqRegion.CONSUMER_SEQUENCE, first, next);
     }
 }

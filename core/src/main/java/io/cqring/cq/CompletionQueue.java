@@ -1045,8 +1045,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         final Ring ring = CqRegion.unusedRing(newMemory, newCapacity, strideBytes());
         writer.offered = ring;
         // Edge RESIZE, host end: the new ring with every slot unused, then the command. Partner: QueueEnd.attend.
-        // Weaker:
-        // the device writes entries that our stores then wipe out. Shown by ResizeStress.
+        // Weaker: the device writes entries that our stores then wipe out. Shown by ResizeStress.
         if (!memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.resize(++resizes))) {
             throw new IllegalStateException("completion queue is closed or being drained");
         }

@@ -533,9 +533,8 @@ public final class CompletionWriter extends QueueEnd {
             }
             dead = true; // creditLimit stays at the next sequence, so every later claim comes back here
             // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
-            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still to
-            // poll.
-            // Shown by StateStress.
+            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still
+            // to poll. Shown by StateStress.
             memory.putLongRelease(CqRegion.DEAD, 1);
         }
     }

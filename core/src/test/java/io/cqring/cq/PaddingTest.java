@@ -113,6 +113,7 @@ class PaddingTest {
         Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(CompletionPoller.class, hot);
         Set<String> rare = new TreeSet<>(Set.of("closed"));
+        rare.addAll(RING);
         rare.addAll(hot);
         assertEquals(rare, mutableFields(CompletionPoller.class), "a field that is stored, outside the padding");
     }
@@ -123,6 +124,7 @@ class PaddingTest {
         Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(SharedWriter.class, hot);
         Set<String> rare = new TreeSet<>(Set.of("rowCount", "closed")); // when the size of claims changes; at the end
+        rare.addAll(RING);
         rare.addAll(hot);
         assertEquals(rare, mutableFields(SharedWriter.class), "a field that is stored, outside the padding");
     }

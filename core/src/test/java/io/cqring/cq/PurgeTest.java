@@ -307,7 +307,7 @@ class PurgeTest {
         CompletionQueue gaps = new Shape(64, 4, 0).queue();
         gaps.expectGaps();
         assertEquals(
-                "a queue can be purged only if it has one writer and one poller",
+                "a queue can be purged only if it has one writer and one poller, does not merge and is not in a file",
                 assertThrows(IllegalStateException.class, () -> gaps.purge(1)).getMessage());
         queue.close();
         assertThrows(IllegalStateException.class, () -> queue.purge(1));

@@ -506,7 +506,7 @@ class ResizeTest {
         queue.expectGaps();
         assertMessage(
                 IllegalStateException.class,
-                "a queue can be resized only if it has one writer and one poller",
+                "a queue can be resized only if it has one writer and one poller, does not merge and is not in a file",
                 () -> queue.resize(4));
     }
 

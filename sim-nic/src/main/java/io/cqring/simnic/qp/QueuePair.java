@@ -281,8 +281,8 @@ public final class QueuePair {
      */
     public void ringSendDoorbell() {
         // Edge DOORBELL, host end: payload and entries, then the record that counts them. Partner:
-        // DeviceQp.readSendDoorbell.
-        // Weaker: the device executes an entry of which it sees old words. Shown by DoorbellTest.
+        // DeviceQp.readSendDoorbell. Weaker: the device executes an entry of which it sees old words. Shown by
+        // DoorbellTest.
         memory.putLongRelease(QpMemory.SEND_DOORBELL, sendsPosted);
         // Edge DOORBELL again: the record, then the register that says "look at it". Partner: Device.scanDoorbells.
         // Weaker: the device looks too early, finds the old record and never looks again.
