@@ -1336,7 +1336,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public void close() {
         markClosed();
         releaseProcessRole();
-        writer.releaseProcessRole();
+        if (writer != null) {
+            writer.releaseProcessRole();
+        }
     }
 
     /** Describes a queue to be made. Not thread-safe. */
