@@ -7,7 +7,7 @@
  *   byte 0     header of the region, not described here: leave it alone
  *   byte 128   consumer sequence                                     written by the host
  *   byte 256   producer sequence | lost entries | rejected doorbells written by the device
- *   byte 384   dead | closed                                         written at most once
+ *   byte 384   dead | closed: bit 0 of a word of commands (other bits: not closed)
  *   byte 512   slot 0, slot 1, ...                                   written by the device
  *
  * A device that writes:

@@ -35,16 +35,17 @@ public final class Completion extends SlotView {
     }
 
     /**
-     * Where the entry lies, for callers who have a view of their own of the same memory.
+     * Where the entry lies, for callers who have a view of their own of the same memory: the queue's while it has not been resized,
+     * has one poller and does not merge; otherwise memory that the caller does not have.
      *
-     * @return bytes from the start of the queue's memory
+     * @return bytes from the start of that memory
      */
     public long slotOffset() {
         return slot();
     }
 
     /**
-     * Header of the entry, as the device wrote it.
+     * Header of the entry, as the device wrote it; of a merged completion, as it would have written it.
      *
      * @return word 0, see {@link CqeLayout}
      */

@@ -55,9 +55,9 @@ public final class CompletionEntry extends SlotView {
     }
 
     /**
-     * Where the entry lies, for callers who have a view of their own of the same memory.
+     * Where the entry lies, for callers who have a view of their own of the same memory: the queue's, while it has not been resized.
      *
-     * @return bytes from the start of the queue's memory
+     * @return bytes from the start of that memory
      */
     public long slotOffset() {
         if (slotOffset == DETACHED) {

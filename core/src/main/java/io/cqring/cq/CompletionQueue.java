@@ -12,8 +12,8 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p><b>Role:</b> one polling thread at a time. The first thread that polls is the poller until it calls
  * {@link #releasePoller} or ends; any other gets an {@link IllegalStateException}. {@link #size}, {@link #remaining},
- * {@link #isEmpty}, {@link #capacity}, the counters and {@link #close} are for any thread. <b>Progress:</b> wait-free; no
- * call takes more than {@link #capacity} entries, however busy the device is. <b>Allocation:</b> none after creation.
+ * {@link #isEmpty}, {@link #capacity}, the counters and {@link #close} are for any thread. <b>Progress:</b> polls are wait-free
+ * and take at most {@link #capacity} entries, however busy the device is; the calls that wait say so. <b>Allocation:</b> none after creation.
  * <b>Visibility:</b> all the device wrote before it published a completion is visible once the completion is polled.
  *
  * <p>Four ways to poll: {@link #poll} hands entries to a handler; {@link #startPoll}, {@link #next} and {@link #endPoll} are a
@@ -163,6 +163,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         if (!queue.isInFile()) { // else each end resumes once it has its role
             queue.resume();
             queue.writer.resume();
+            queue.findGaps();
         }
         return queue;
     }
@@ -197,12 +198,6 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         ordinary = false;
     }
 
-    /** Entries that were no completions have gone back to the device. */
-    private void passedOver(int count) {
-        gaps = Math.max(0, gaps - count);
-        endDetour();
-    }
-
     private void beginDetour() {
         ordinary = false;
         detour = true;
@@ -233,6 +228,19 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     void letGo() {
         if (!inHandler) { // the poll under way finishes, and its handler may still read its entry
             abandonCursor();
+        }
+    }
+
+    /** Counts what a purge has left in the slots; a queue in a file is never purged. */
+    private void findGaps() {
+        for (long next = sequence; next != writer.sequence; next++) {
+            final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+            if (CqeLayout.opcode(slots.getLong(slot + CqeLayout.HEADER_OFFSET)) == CqeOpcode.INVALID) {
+                gaps++;
+            }
+        }
+        if (gaps != 0) {
+            beginDetour();
         }
     }
 
@@ -449,15 +457,15 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /**
      * Each entry is looked at by itself; what is no completion is passed over, and a marker leads into the next ring. At most
-     * {@code capacity} entries in all.
+     * as many entries in all as can be unpolled.
      */
     private int pollEach(CompletionHandler handler, int most) {
         final long first = this.sequence;
-        final long end = first + capacity;
+        final long end = first + mostUnpolled;
         long publishAt = first + publishInterval;
         long next = first;
         int taken = 0;
-        int passed = 0;
+        int over = 0; // passed over, and not yet counted as such
         inHandler = true;
         try {
             while (taken != most && next != end) {
@@ -473,6 +481,8 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                     continue;
                 }
                 if (next == publishAt) { // all before this entry has been handled
+                    countPassedOver(over);
+                    over = 0;
                     publishConsumed(next);
                     publishAt += publishInterval;
                 }
@@ -483,7 +493,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
                     next++;
                 }
                 if (found == PASSED_OVER) {
-                    passed++;
+                    over++;
                 } else {
                     taken++;
                     handler.onCompletion(current);
@@ -495,9 +505,9 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
             minisShown = minis;
             if (next != first) {
                 this.sequence = next;
-                countPassedOver(passed);
+                countPassedOver(over);
                 publishConsumed(next);
-                passedOver(passed);
+                endDetour();
             }
         }
         return taken;
@@ -768,14 +778,13 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     private void consumeHeld() {
         minis = minisShown;
         if (held != 0) {
-            final int over = passed;
+            countPassedOver(passed);
             passed = 0;
-            countPassedOver(over);
             sequence += held;
             held = 0;
             publishConsumed(sequence);
             if (!ordinary) {
-                passedOver(over);
+                endDetour();
             }
         }
     }
@@ -843,7 +852,11 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
 
     /** Counts what the one poller passed over, before the consumer sequence says that it is gone. */
     private void countPassedOver(int count) {
-        if (count != 0 && claimRows != null) {
+        if (count == 0) {
+            return;
+        }
+        gaps = Math.max(0, gaps - count);
+        if (claimRows != null) {
             // Edge CQ-COUNT, host end: what abandoned entries we have seen, then the count of what was passed over,
             // then the consumer sequence. Partner: abandonedAndNotPassedOver. Weaker: an observer sees more passed
             // over than abandoned. Only the poller stores to it, so its own load is plain.
@@ -939,20 +952,20 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Slots given back to the device since creation, counted from the start sequence. Any thread; on the polling thread exact,
-     * elsewhere it may be out of date. A slot goes back some time after its completion has been taken, see {@link #poll}.
+     * Slots given back to the device, counted from the start sequence. Any thread; on the polling thread exact, elsewhere it may be
+     * out of date. A slot goes back some time after its completion has been taken, see {@link #poll}; with shared pollers before.
      *
-     * @return the consumer sequence, in entries; never goes back
+     * @return the consumer sequence, in entries; goes back only by {@link #reset}
      */
     public long consumerSequence() {
         return memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
     }
 
     /**
-     * Completions published since creation, counted from the start sequence. Any thread; on the writing thread exact,
-     * elsewhere it may be out of date.
+     * Entries published, counted from the start sequence; with many writers, entries claimed. Any thread; on the one writing thread
+     * exact, elsewhere it may be out of date.
      *
-     * @return the producer sequence, in entries; never goes back
+     * @return the producer sequence, in entries; goes back only by {@link #reset}, and when a claim is given back
      */
     public long producerSequence() {
         return memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
@@ -1083,7 +1096,10 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     public ResizeStatus resizeStatus() {
         enter();
         // Only the word itself: opaque.
-        return nextRing != null && memory.getLongOpaque(CqRegion.CLOSED) == 0 ? ResizeStatus.ACCEPTED : resizeStatus;
+        final long unanswered = Control.RESIZE_PENDING | Control.REFUSED_BACKLOG | Control.REFUSED_DEAD;
+        return nextRing != null && (memory.getLongOpaque(CqRegion.CLOSED) & unanswered) == 0
+                ? ResizeStatus.ACCEPTED
+                : resizeStatus;
     }
 
     private void giveUpResize(ResizeStatus status) {
@@ -1203,7 +1219,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
         do {
             final boolean stopped = isWriterStopped(); // before the slots: empty after this is empty for good
             final long before = sequence;
-            drained += ordinary ? pollRuns(handler, capacity) : pollEach(handler, capacity);
+            drained += ordinary ? pollRuns(handler, capacity) : pollEach(handler, mostUnpolled);
             complete = stopped && size() == 0;
             goOn = !complete
                     && System.nanoTime() - start < nanos
@@ -1303,7 +1319,7 @@ public final class CompletionQueue extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Completions lost to overrun since creation; always 0 under BACKPRESSURE. Any thread.
+     * Completions lost to overrun since creation or the last {@link #reset}; always 0 under BACKPRESSURE. Any thread.
      *
      * @return entries
      */

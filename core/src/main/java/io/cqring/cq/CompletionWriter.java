@@ -161,6 +161,7 @@ public final class CompletionWriter extends QueueEnd {
             final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
             fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
             publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
+            memory.putLongOpaque(CqRegion.MAGIC, CqHeader.MOVED); // an attach would find the old ring
             // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
             final int unpolled = unpolled();
             useRing(next);
@@ -540,7 +541,7 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
-     * Completions lost to overrun since creation; always 0 under BACKPRESSURE.
+     * Completions lost to overrun since creation or the last reset; always 0 under BACKPRESSURE.
      *
      * @return entries
      */

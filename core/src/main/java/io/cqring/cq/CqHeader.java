@@ -30,6 +30,9 @@ import java.util.zip.CRC32C;
 record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startSequence, long shape) {
     static final long MAGIC = 0x0A0D_676E_6972_7163L;
 
+    /** In the place of the magic: the queue has left this region's ring for another, "moved", CR, LF. */
+    static final long MOVED = 0x0A0D_6465_766F_6DL;
+
     private static final int WORDS = 16;
     private static final int BYTE_ORDER = 1;
     private static final int VERSION = 2;
@@ -94,6 +97,9 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         long magic = memory.getLongAcquire(CqRegion.MAGIC);
         if (magic == 0) {
             throw refused(memory, "magic is 0: the queue is not finished, or its creator has died", true);
+        }
+        if (magic == MOVED) {
+            throw refused(memory, "the queue has been resized: its entries are in another ring", false);
         }
         require(memory, "magic", MAGIC, magic);
         long[] words = new long[WORDS];

@@ -2,7 +2,7 @@ package io.cqring.cq;
 
 /**
  * The device overran a queue with {@link OverrunPolicy#ERROR}: it is dead, and all that was written before the overrun has
- * been polled. The queue stays unusable; make a new one.
+ * been polled. The queue stays unusable: make a new one, or {@link CompletionQueue#reset} it.
  */
 public final class CqOverrunException extends IllegalStateException {
     private static final long serialVersionUID = 1L;

@@ -125,11 +125,16 @@ final class CqRegion {
                 throw CqHeader.refused(memory, "counter at byte " + offset + " must be 0 or more: " + count, false);
             }
         }
-        for (int offset : new int[] {DEAD, CLOSED}) {
-            long flag = memory.getLongOpaque(offset);
-            if (flag != 0 && flag != 1) {
-                throw CqHeader.refused(memory, "flag at byte " + offset + " must be 0 or 1: " + flag, false);
-            }
+        long flag = memory.getLongOpaque(DEAD);
+        if (flag != 0 && flag != 1) {
+            throw CqHeader.refused(memory, "flag at byte " + DEAD + " must be 0 or 1: " + flag, false);
+        }
+        long control = memory.getLongOpaque(CLOSED);
+        if (control != 0 && control != Control.CLOSED) {
+            throw CqHeader.refused(
+                    memory,
+                    "control word at byte " + CLOSED + " must be 0 or 1 (a resize or a drain is under way): " + control,
+                    false);
         }
     }
 
