@@ -43,6 +43,9 @@ final class SmokeCommand implements Callable<Integer> {
                 }
             }
         }
+        for (SharedComparison.Kind kind : SharedComparison.Kind.values()) {
+            SharedComparison.measure(kind, 2, 0.01).print(out);
+        }
         PollComparison.measure(2, 0.01).print(out);
         return jmh(out, "unsafe") && jmh(out, "buffer") ? 0 : 1;
     }

@@ -59,6 +59,33 @@ class MainTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"writers", "pollers"})
+    void compareSharedGivesEveryRingBothTurnsInEveryRound(String who) throws IOException {
+        Path json = folder.resolve("shared.json");
+        assertEquals(
+                0,
+                run(
+                        "compare-shared",
+                        who,
+                        "--jvms",
+                        "2",
+                        "--rounds",
+                        "2",
+                        "--seconds",
+                        "0.002",
+                        "--json",
+                        json.toString()));
+        JsonNode document = new ObjectMapper().readTree(json.toFile());
+        for (String turn : new String[] {"stream", "contended"}) {
+            assertEquals(4, document.get(turn).size());
+            document.get(turn).forEach(ring -> {
+                assertEquals(4, ring.size());
+                ring.forEach(rate -> assertTrue(rate.asDouble() > 0));
+            });
+        }
+    }
+
+    @ParameterizedTest
     @CsvSource({
         "compare, --jvms, 0",
         "compare, --rounds, 0",
