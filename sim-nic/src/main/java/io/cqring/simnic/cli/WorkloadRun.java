@@ -22,7 +22,6 @@ import io.cqring.simnic.workload.Workload;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongConsumer;
 import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
@@ -71,8 +70,12 @@ final class WorkloadRun implements AutoCloseable {
 
     private final Poller[] pollers;
     private final List<Thread> threads = new ArrayList<>();
-    private final AtomicReference<Throwable> failure = new AtomicReference<>();
-    private volatile boolean done;
+
+    /** What a poller's thread has died of, or null. Under {@code books}. */
+    private Throwable pollerFailure;
+
+    /** Whether the other pollers shall stop. Under {@code books}. */
+    private boolean done;
 
     /** By sender x ranks + receiver; null where both are the same. */
     private final Link[] links;
@@ -181,7 +184,9 @@ final class WorkloadRun implements AutoCloseable {
     }
 
     private void stopPollers() {
-        done = true;
+        synchronized (books) {
+            done = true;
+        }
         for (Thread thread : threads) {
             try {
                 thread.join();
@@ -194,8 +199,10 @@ final class WorkloadRun implements AutoCloseable {
     }
 
     private void requireNoFailure() {
-        if (failure.get() != null) {
-            throw new IllegalStateException("a poller failed", failure.get());
+        synchronized (books) {
+            if (pollerFailure != null) {
+                throw new IllegalStateException("a poller failed", pollerFailure);
+            }
         }
     }
 
@@ -286,8 +293,8 @@ final class WorkloadRun implements AutoCloseable {
     /** Returns when each other poller has begun a sweep since the call, ended it, and booked what it found. */
     private void awaitSweepsOfOthers() {
         for (int i = 1; i < pollers.length; i++) {
-            long enough = pollers[i].sweeps + 2; // the one under way may have passed a queue before
-            while (pollers[i].sweeps < enough) {
+            long enough = pollers[i].sweeps() + 2; // the one under way may have passed a queue before
+            while (pollers[i].sweeps() < enough) {
                 requireNoFailure();
                 idleStrategy.idle();
             }
@@ -310,7 +317,9 @@ final class WorkloadRun implements AutoCloseable {
     /** Stops the device. */
     @Override
     public void close() {
-        done = true;
+        synchronized (books) {
+            done = true;
+        }
         nic.close();
     }
 
@@ -325,8 +334,8 @@ final class WorkloadRun implements AutoCloseable {
         private long polls;
         private long emptyPolls;
 
-        /** Sweeps that have ended. */
-        private volatile long sweeps;
+        /** Sweeps that have ended. Under {@code books}. */
+        private long sweeps;
 
         Poller(int number) {
             this.number = number;
@@ -340,16 +349,29 @@ final class WorkloadRun implements AutoCloseable {
         public void run() {
             IdleStrategy idle = new YieldingIdleStrategy();
             try {
-                while (!done) {
+                while (!isDone()) {
                     idle.idle(sweep() ? 1 : 0);
                 }
             } catch (RuntimeException | Error broken) {
-                failure.compareAndSet(null, broken);
+                synchronized (books) {
+                    pollerFailure = broken;
+                }
+            }
+        }
+
+        private boolean isDone() {
+            synchronized (books) {
+                return done;
+            }
+        }
+
+        long sweeps() {
+            synchronized (books) {
+                return sweeps;
             }
         }
 
         /** Polls each queue once. */
-        @SuppressWarnings("NonAtomicVolatileUpdate") // only this thread counts
         boolean sweep() {
             boolean polled = false;
             for (int i = 0; i < ranks.length; i++) {
@@ -369,7 +391,11 @@ final class WorkloadRun implements AutoCloseable {
                     polled = true;
                 }
             }
-            sweeps++;
+            if (shared != null) {
+                synchronized (books) {
+                    sweeps++;
+                }
+            }
             return polled;
         }
 
