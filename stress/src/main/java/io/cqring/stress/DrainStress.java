@@ -46,6 +46,10 @@ public class DrainStress {
             id = {"1, 0, 1, 0", "2, 1, 1, 0", "3, 2, 1, 0"},
             expect = ACCEPTABLE_INTERESTING,
             desc = "Convicted: complete, with an entry left behind.")
+    @Outcome(
+            id = {"1, 0, 0, 0", "2, 1, 0, 0", "3, 2, 0, 0"},
+            expect = ACCEPTABLE_INTERESTING,
+            desc = "Convicted: called complete, then the late entry turned up in the count of what is left.")
     @Outcome(expect = FORBIDDEN, desc = "A fault that the twin does not have.")
     public static class LeftBehind {
         private LeftBehind() {}
