@@ -52,6 +52,22 @@ public final class CompletionWriter extends QueueEnd {
         minis = 0;
     }
 
+    /** While a drain has the role for a moment, a thread that comes to write is told of the drain, not of the role. */
+    @Override
+    void requirePlayable() {
+        final long control = memory.getLongOpaque(CqRegion.CLOSED); // only the word itself
+        if ((control & Control.CLOSED) != 0) {
+            throw queueClosed();
+        }
+        if ((control & (Control.STOPPING | Control.STOPPED)) != 0) {
+            throw beingDrained();
+        }
+    }
+
+    private static IllegalStateException beingDrained() {
+        return new IllegalStateException("completion queue is being drained: it takes no more entries");
+    }
+
     @Override
     void resume() {
         letGo();
@@ -132,7 +148,7 @@ public final class CompletionWriter extends QueueEnd {
             // Edge DRAIN, device end: all that was published, then the word. Partner: CompletionQueue.isWriterStopped.
             // Weaker (opaque): the host finds the ring empty with an entry still to come. Shown by DrainStress.
             memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
-            throw new IllegalStateException("completion queue is being drained: it takes no more entries");
+            throw beingDrained();
         }
         if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
             answerResize(control);

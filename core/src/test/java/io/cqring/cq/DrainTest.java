@@ -112,6 +112,18 @@ class DrainTest {
         System.out.println("Drain: 2000 rounds, " + moved + " entries, seed " + seed);
     }
 
+    /** While the drain looks after a writer's role that is free it has that role itself; a first write must not take it for a writer. */
+    @Test
+    void shouldTellAFirstWriteThatFallsIntoADrainOfTheDrain() {
+        CompletionQueue queue = new Shape(64, 2, 0).queue();
+        assertTrue(queue.memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.STOPPING));
+        assertTrue(queue.writer().takeRoleIfFree());
+        Threads.run(spin -> assertMessage(DRAINED, () -> queue.writer().write(0, 0, 0, 0, 0)));
+        queue.close();
+        Threads.run(spin ->
+                assertMessage("completion queue is closed", () -> queue.writer().write(0, 0, 0, 0, 0)));
+    }
+
     /** A writer that is alive and idle and keeps its role: time runs out, which is a result; what was published was drained. */
     @Test
     void shouldReportThatTheWriterWasNotHeardOf() {
