@@ -182,7 +182,7 @@ final class ClaimRows {
         // several writers count.
         memory.getAndAddLong(CqRegion.ABANDONED_ENTRIES, 1);
         // Edge CQ-OWN, device end: nothing but the header itself is wanted, and what the writer did before (edge
-        // DATA). Partner: CompletionQueue.header. Shown by CqClaimStress.
+        // DATA). Partner: HostEnd.header. Shown by CqClaimStress.
         memory.putLongRelease(
                 geometry.offset(next) + CqeLayout.HEADER_OFFSET,
                 (long) CqeOpcode.ABANDONED << 1 | geometry.phase(next));

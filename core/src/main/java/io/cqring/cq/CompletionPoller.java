@@ -95,7 +95,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         Objects.requireNonNull(handler, "handler");
         enterPoll();
         if (limit < 0) {
-            throw CompletionQueue.negativeLimit(limit);
+            throw HostEnd.negativeLimit(limit);
         }
         final boolean dead = queue.dead();
         final int most = Math.min(limit, capacity);
@@ -132,10 +132,10 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     public int pollInto(WorkCompletion[] into, int limit) {
         enterPoll();
         if (limit < 0) {
-            throw CompletionQueue.negativeLimit(limit);
+            throw HostEnd.negativeLimit(limit);
         }
         final int most = Math.min(limit, capacity);
-        CompletionQueue.requireRoom(into, most);
+        HostEnd.requireRoom(into, most);
         final boolean dead = queue.dead();
         final long end = consumed() + capacity;
         int taken = 0;
@@ -345,7 +345,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         while (ready != most) {
             final long next = first + ready;
             final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            final long header = CompletionQueue.header(memory, slot); // each by itself: one need not vouch for another
+            final long header = HostEnd.header(memory, slot); // each by itself: one need not vouch for another
             if (((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) != 0) {
                 break;
             }

@@ -492,7 +492,7 @@ public final class CompletionWriter extends QueueEnd {
 
     private void publish(int slot, long header, long sequence) {
         // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
-        // owner bit. Partner: CompletionQueue.header. Weaker (plain, or the header first): the host accepts the owner
+        // owner bit. Partner: HostEnd.header. Weaker (plain, or the header first): the host accepts the owner
         // bit and reads the last lap's fields. Shown by CqOwnStress.
         slots.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
@@ -525,7 +525,7 @@ public final class CompletionWriter extends QueueEnd {
     /** Looks at the doorbell record. True if it gave slots back that may be used. */
     private boolean obtainCredit() {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
+        // HostEnd.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
         // lap's words in an entry it has already accepted. Shown by CqCreditStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long freed = consumed - (creditLimit - capacity);
@@ -550,7 +550,7 @@ public final class CompletionWriter extends QueueEnd {
             }
             dead = true; // creditLimit stays at the next sequence, so every later claim comes back here
             // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
-            // CompletionQueue.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still
+            // HostEnd.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still
             // to poll. Shown by StateStress.
             memory.putLongRelease(CqRegion.DEAD, 1);
         }

@@ -112,7 +112,7 @@ final class CqRegion {
     static void requirePlausible(QueueMemory memory, long startSequence, int capacity) {
         // Both may move meanwhile, so the consumer sequence is looked at before and after: the host cannot be more than
         // a batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
-        // Edge CQ-CREDIT and edge CQ-COUNT, observing ends. Partners: CompletionQueue.publishConsumed,
+        // Edge CQ-CREDIT and edge CQ-COUNT, observing ends. Partners: HostEnd.publishConsumed,
         // CompletionWriter.publishSequence. Weaker: the three looks may change places, and a healthy queue that is at
         // work is refused. Shown by TakeoverTest.
         long consumedBefore = memory.getLongAcquire(CONSUMER_SEQUENCE);

@@ -336,7 +336,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     private void publish(long next, long header) {
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
         // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
-        // owner bit, which follows from the claimed sequence. Partner: CompletionQueue.header. Weaker: the host
+        // owner bit, which follows from the claimed sequence. Partner: HostEnd.header. Weaker: the host
         // accepts the owner bit and reads the last lap's fields. Shown by CqOwnStress, and for this class by
         // CqClaimStress.
         memory.putLongRelease(
@@ -368,7 +368,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     /** The ring looks full as of the last look at the doorbell record: look again. True if all before {@code end} are free. */
     private boolean obtainCredit(long end) {
         // Edge CQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-        // CompletionQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
+        // HostEnd.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
         // lap's words in an entry it has already accepted. Shown by CqCreditStress, and for this class by
         // CqClaimStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
@@ -385,9 +385,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     /** Counts entries that found no slot (policies DROP_NEW and ERROR), and ends the queue's life (policy ERROR). */
     private void lose(int count) {
-        // Edge STATE, device end: the count of lost entries, then the flag. Partner: CompletionQueue.dead. Weaker:
+        // Edge STATE, device end: the count of lost entries, then the flag. Partner: HostEnd.dead. Weaker:
         // the host meets the end and reports that nothing was lost. Get-and-add because several writers count. What
-        // others have claimed by now they still publish: the poller waits for it, see CompletionQueue.isDrained.
+        // others have claimed by now they still publish: the poller waits for it, see HostEnd.isDrained.
         // Shown by StateStress, and for this class by CqClaimStress.
         memory.getAndAddLong(CqRegion.LOST_ENTRIES, count);
         if (mayDie) {

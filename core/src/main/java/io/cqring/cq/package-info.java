@@ -14,11 +14,12 @@
  *
  * <p>A queue made for many writers has {@link io.cqring.cq.SharedWriter}s in the place of the one writer: they claim sequences by
  * compare-and-set (edge CQ-CLAIM), and {@link io.cqring.cq.CompletionQueue#recover} takes back what dead ones had claimed.
+ *
  * <p>With many pollers ({@link io.cqring.cq.CompletionPoller}) the consumer sequence goes on by compare-and-set, once per claim,
  * after the entries have been copied (edge CQ-SHARE).
  *
  * <p>Reading order: {@link io.cqring.cq.CqeLayout} (the entry, bit by bit), {@link io.cqring.cq.CompletionWriter#write},
- * {@link io.cqring.cq.CompletionQueue#poll} (the hot path is these two), {@link io.cqring.cq.OverrunPolicy}. Then
+ * {@link io.cqring.cq.CompletionQueue#poll} (the hot path is these two and {@code HostEnd.pollRuns}), {@link io.cqring.cq.OverrunPolicy}. Then
  * {@code core/docs/ordering.md}: each acquire and release here is one end of an edge listed there.
  */
 package io.cqring.cq;
