@@ -30,17 +30,27 @@ final class ClaimRows {
     final long startSequence;
     private final OverrunPolicy policy;
 
+    /** Where the writers wait for space, or null. */
+    final CreditArm creditArm;
+
     /** Whose each row is; null: free. */
     private final SharedWriter[] writers;
 
     /** Writers opened so far: the last one's number, which is what its row says of its owner. */
     private long opened;
 
-    ClaimRows(QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, int most) {
+    ClaimRows(
+            QueueMemory memory,
+            RingGeometry geometry,
+            long startSequence,
+            OverrunPolicy policy,
+            int most,
+            CreditArm creditArm) {
         this.memory = memory;
         this.geometry = geometry;
         this.startSequence = startSequence;
         this.policy = policy;
+        this.creditArm = creditArm;
         this.writers = new SharedWriter[most];
     }
 

@@ -324,6 +324,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             if (ready != 0 && take(first, first + ready)) {
                 sequence = first;
                 held = ready;
+                queue.wakeWriters();
                 if (queue.hasManyWriters()) {
                     countPassedOver();
                 }

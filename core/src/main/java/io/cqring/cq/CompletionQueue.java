@@ -46,7 +46,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
         super(memory, geometry, chosen);
         this.writer = chosen.writers == 1
-                ? new CompletionWriter(memory, geometry, startSequence, chosen.policy, chosen.merging)
+                ? new CompletionWriter(memory, geometry, startSequence, chosen.policy, chosen.merging, creditArm)
                 : null;
         this.shared = chosen.shared;
     }
@@ -593,6 +593,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         if (!memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.resize(++resizes))) {
             throw new IllegalStateException("completion queue is closed or being drained");
         }
+        wakeWriters(); // to answer
         beginDetour(); // a marker may come
         nextRing = ring;
         mostUnpolled = Math.max(capacity, newCapacity);
@@ -769,6 +770,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             } else {
                 // Edge DRAIN: the request carries nothing but itself.
                 memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.STOPPING);
+                wakeWriters();
             }
         }
     }
@@ -877,6 +879,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     @Override
     public void close() {
         markClosed();
+        wakeWriters();
         releaseProcessRole();
         if (writer != null) {
             writer.releaseProcessRole();
@@ -892,6 +895,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         private QueueMemory memory;
         boolean merging;
         private boolean shared;
+        boolean waiting;
         int writers = 1;
 
         private Builder(int capacity) {
@@ -981,6 +985,19 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         }
 
         /**
+         * Lets a writer that finds the queue full wait for space: {@link CompletionWriter#awaitSpace},
+         * {@link SharedWriter#awaitSpace}. Whoever gives slots back then looks whether a writer waits, once per call of a poll and per
+         * quarter of the ring, behind a full fence; so a queue is made for it or does without. Only under
+         * {@link OverrunPolicy#BACKPRESSURE}; not in a file, because a thread of another process could not be woken.
+         *
+         * @return this
+         */
+        public Builder waitingWriters() {
+            this.waiting = true;
+            return this;
+        }
+
+        /**
          * Makes the queue, empty.
          *
          * @return the host end; {@link CompletionQueue#writer} or {@link CompletionQueue#newWriter} is the device end
@@ -997,6 +1014,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                         "merging needs one writer: a completion joins the slot staged before it;"
                                 + " choose merging() or writers(" + writers + ")");
             }
+            if (waiting && policy != OverrunPolicy.BACKPRESSURE) {
+                throw new IllegalArgumentException("waiting writers need BACKPRESSURE: with " + policy
+                        + " a writer that finds no slot loses its entry and never waits");
+            }
             RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers);
             long bytes = CqRegion.requiredBytes(capacity, strideBytes, writers);
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
@@ -1006,6 +1027,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             }
             CompletionQueue queue = new CompletionQueue(region, geometry, this);
             if (queue.isInFile()) {
+                if (waiting) {
+                    throw new IllegalArgumentException("a queue in a file cannot have waiting writers: no thread of"
+                            + " another process can be woken; leave out waitingWriters()");
+                }
                 requireFitForFile(region);
             }
             CqHeader header = new CqHeader(

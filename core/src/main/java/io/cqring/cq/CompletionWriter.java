@@ -2,6 +2,7 @@ package io.cqring.cq;
 
 import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Device end of a completion queue: writes completions into slots and hands them to the host.
@@ -17,6 +18,10 @@ import io.cqring.ring.RingGeometry;
  */
 public final class CompletionWriter extends QueueEnd {
     private final OverrunPolicy policy;
+
+    /** Where to wait for space, or null. */
+    private final CreditArm creditArm;
+
     private final int strideBytes;
     private final CompletionEntry entry;
 
@@ -31,9 +36,15 @@ public final class CompletionWriter extends QueueEnd {
     Ring offered;
 
     CompletionWriter(
-            QueueMemory memory, RingGeometry geometry, long startSequence, OverrunPolicy policy, boolean merging) {
+            QueueMemory memory,
+            RingGeometry geometry,
+            long startSequence,
+            OverrunPolicy policy,
+            boolean merging,
+            CreditArm creditArm) {
         super(memory, geometry, startSequence);
         this.policy = policy;
+        this.creditArm = creditArm;
         this.strideBytes = geometry.strideBytes();
         this.entry = new CompletionEntry(memory, strideBytes);
         this.mostInSlot = merging ? MergedEntry.most(strideBytes) : 1;
@@ -379,6 +390,45 @@ public final class CompletionWriter extends QueueEnd {
         int count = held + (entry.isAttached() ? 1 : 0);
         letGo();
         return count;
+    }
+
+    /**
+     * Waits until a slot is free. Publishes what is in hand first, as {@link #flush}: the host frees only what it has seen. So this and
+     * a poller that waits for completions never wait for each other. For queues made with
+     * {@link CompletionQueue.Builder#waitingWriters}.
+     *
+     * <p>Blocks: parks the thread, after one look, until the host gives a slot back, the queue is closed or drained, the thread
+     * is interrupted or time runs out. A resize that the host asks for is answered meanwhile. May allocate a few bytes if it has to wait. Must not be
+     * called from a handler of this queue, whose slots the handler keeps.
+     *
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    unit of {@code timeout}
+     * @return true if the next {@link #write}, {@link #stage} or {@link #claim} finds a slot; false if time ran out
+     * @throws IllegalArgumentException if {@code timeout} is negative; nothing is published
+     * @throws IllegalStateException    if the queue was made without waiting writers, is closed or drained (also while this waits), or
+     *                                  another thread is the writer
+     * @throws InterruptedException     if the thread is interrupted and there is no space; its interrupt flag is cleared, the queue is
+     *                                  as before
+     */
+    public boolean awaitSpace(long timeout, TimeUnit unit) throws InterruptedException {
+        enter();
+        if (creditArm == null) {
+            throw CreditArm.notAsked();
+        }
+        final long nanos = CreditArm.nanos(timeout, unit);
+        if (inHand()) {
+            flushHeld();
+        }
+        return hasSpace() || creditArm.await(0, this::hasSpaceStill, nanos);
+    }
+
+    private boolean hasSpace() {
+        return creditLimit != sequence || obtainCredit();
+    }
+
+    private boolean hasSpaceStill() {
+        enter(); // closed, drained, resized
+        return hasSpace();
     }
 
     /** As new, from a sequence, in the ring it is in. For whoever has the role. */

@@ -14,6 +14,7 @@ import io.cqring.ring.RingGeometry;
  *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
  *              | abandoned entries | give-backs        many writers only
  *   byte 384   dead | closed, or a command (Control)   written rarely, read by both
+ *              | writers that wait for space
  *   byte 512   row 0, row 1, ...                       many writers only, 128 bytes each
  *              owner | first | count                   owner: under a lock; the claim: by the writer that has the row
  *   then       slot 0, slot 1, ...                     written by the device
@@ -33,6 +34,8 @@ final class CqRegion {
     static final int GIVE_BACKS = ABANDONED_ENTRIES + Long.BYTES;
     static final int DEAD = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int CLOSED = DEAD + Long.BYTES;
+    static final int WAITING_WRITERS = CLOSED + Long.BYTES;
+
     /** Where the rows of many writers start; without rows, the slots. */
     static final int FIRST_ROW = DEAD + CacheLines.SEPARATION_BYTES;
 

@@ -36,6 +36,9 @@ abstract class HostEnd extends QueueEnd {
     /** What many writers share, or null if there is one. */
     final ClaimRows claimRows;
 
+    /** Where writers wait for free slots, or null if they cannot. */
+    final CreditArm creditArm;
+
     final Completion view;
     private int publishInterval;
 
@@ -68,8 +71,10 @@ abstract class HostEnd extends QueueEnd {
     HostEnd(QueueMemory memory, RingGeometry geometry, CompletionQueue.Builder chosen) {
         super(memory, geometry, chosen.startSequence);
         final boolean oneWriter = chosen.writers == 1;
-        this.claimRows =
-                oneWriter ? null : new ClaimRows(memory, geometry, chosen.startSequence, chosen.policy, chosen.writers);
+        this.creditArm = chosen.waiting ? new CreditArm(memory, chosen.writers) : null;
+        this.claimRows = oneWriter
+                ? null
+                : new ClaimRows(memory, geometry, chosen.startSequence, chosen.policy, chosen.writers, creditArm);
         this.scratch = chosen.merging ? QueueMemory.allocate(geometry.strideBytes()) : null;
         this.expanded = chosen.merging ? new Completion(scratch, geometry.strideBytes()) : null;
         this.ordinary = oneWriter && !chosen.merging;
@@ -437,6 +442,14 @@ abstract class HostEnd extends QueueEnd {
         // CompletionWriter.obtainCredit. Weaker: the device overwrites a slot that is still being read. Shown by
         // CqCreditStress.
         memory.putLongRelease(CqRegion.CONSUMER_SEQUENCE, sequence);
+        wakeWriters();
+    }
+
+    /** Wakes writers that wait for space, now that there is some, or that something is in the control word. */
+    final void wakeWriters() {
+        if (creditArm != null) {
+            creditArm.wake();
+        }
     }
 
     /** Counts what the one poller passed over, before the consumer sequence says that it is gone. */

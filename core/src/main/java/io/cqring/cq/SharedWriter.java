@@ -1,6 +1,7 @@
 package io.cqring.cq;
 
 import io.cqring.ring.RingGeometry;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One of many device ends of a completion queue: claims sequences from a count that all writers share, writes completions
@@ -155,10 +156,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
      */
     public boolean claim(int count) {
         enterIdle();
-        if (count < 1 || count > capacity) {
-            throw new IllegalArgumentException(
-                    "claim must be of 1 to " + capacity + " entries, the capacity: " + count);
-        }
+        requireClaimable(count);
         if (!obtain(count)) {
             return false;
         }
@@ -230,6 +228,48 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             commit(0);
         }
         return count;
+    }
+
+    /**
+     * Waits until {@code count} slots are free: as {@link CompletionWriter#awaitSpace}. Slots become free when the host gives some back and
+     * when another writer gives a claim back. Between this call and the next {@link #claim} or {@link #write}, another writer may take what was
+     * free: if that is refused, wait again.
+     *
+     * @param count   slots, 1 to the capacity
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    unit of {@code timeout}
+     * @return true if so many slots were free; false if time ran out
+     * @throws IllegalArgumentException if {@code count} or {@code timeout} is out of range
+     * @throws IllegalStateException    if the queue was made without waiting writers, queue or writer is closed (also while this waits),
+     *                                  another thread is the writer, or a claim is open: the others may be waiting for that
+     * @throws InterruptedException     if the thread is interrupted and there is no space; its interrupt flag is cleared, the queue is
+     *                                  as before
+     */
+    public boolean awaitSpace(int count, long timeout, TimeUnit unit) throws InterruptedException {
+        enterIdle();
+        if (rows.creditArm == null) {
+            throw CreditArm.notAsked();
+        }
+        requireClaimable(count);
+        final long nanos = CreditArm.nanos(timeout, unit);
+        return hasSpace(count) || rows.creditArm.await(row, () -> hasSpaceStill(count), nanos);
+    }
+
+    private boolean hasSpace(int count) {
+        final long end = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE) + count;
+        return end - creditLimit <= 0 || obtainCredit(end);
+    }
+
+    private boolean hasSpaceStill(int count) {
+        enter(); // closed
+        return hasSpace(count);
+    }
+
+    private void requireClaimable(int count) {
+        if (count < 1 || count > capacity) {
+            throw new IllegalArgumentException(
+                    "claim must be of 1 to " + capacity + " entries, the capacity: " + count);
+        }
     }
 
     /** Lets the writing thread in if this writer is open. */
@@ -358,6 +398,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             // was given back meanwhile. Shown by ClaimDeadStress.
             memory.getAndAddLong(CqRegion.GIVE_BACKS, 1);
             storeRow(first, 0);
+            if (rows.creditArm != null) {
+                rows.creditArm.wake(); // another may want just these
+            }
             return;
         }
         for (long next = first; next != end; next++) {

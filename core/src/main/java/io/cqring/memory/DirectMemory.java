@@ -257,6 +257,11 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
+    public void fullFence() {
+        VarHandle.fullFence();
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         buffer.get(offset, into, index, length);
     }

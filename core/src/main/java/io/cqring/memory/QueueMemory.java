@@ -210,6 +210,12 @@ public abstract class QueueMemory {
     public abstract long getAndAddLong(long offset, long delta);
 
     /**
+     * A full fence: no access before it, to whatever memory, moves past one after it. What a store that must come before a load of
+     * another word needs: neither a release store nor an acquire load keeps these two in order.
+     */
+    public abstract void fullFence();
+
+    /**
      * Copies bytes out of the region, plain.
      *
      * @param offset bytes from the start of the region; any alignment

@@ -126,6 +126,11 @@ class SharedPollerInterleavingTest {
         }
 
         @Override
+        public void fullFence() {
+            real.fullFence();
+        }
+
+        @Override
         public void getBytes(int offset, byte[] into, int index, int length) {
             throw new UnsupportedOperationException();
         }

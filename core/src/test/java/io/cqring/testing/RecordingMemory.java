@@ -25,6 +25,8 @@ public final class RecordingMemory extends QueueMemory {
         COMPARE_AND_SET,
         /** Get-and-add; the value is what is added. */
         GET_AND_ADD,
+        /** Full fence. */
+        FULL_FENCE,
         /** Byte-wise access of any kind. */
         BYTES;
 
@@ -35,7 +37,7 @@ public final class RecordingMemory extends QueueMemory {
          */
         public boolean isStore() {
             return switch (this) {
-                case GET, GET_OPAQUE, GET_ACQUIRE -> false;
+                case GET, GET_OPAQUE, GET_ACQUIRE, FULL_FENCE -> false;
                 case PUT, PUT_OPAQUE, PUT_RELEASE, COMPARE_AND_SET, GET_AND_ADD, BYTES -> true;
             };
         }
@@ -182,6 +184,12 @@ public final class RecordingMemory extends QueueMemory {
     public long getAndAddLong(long offset, long delta) {
         log.add(new Access(Op.GET_AND_ADD, (int) offset, delta));
         return real.getAndAddLong(offset, delta);
+    }
+
+    @Override
+    public void fullFence() {
+        log.add(new Access(Op.FULL_FENCE, 0, 0));
+        real.fullFence();
     }
 
     @Override

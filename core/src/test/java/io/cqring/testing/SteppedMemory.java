@@ -140,6 +140,11 @@ public final class SteppedMemory extends QueueMemory {
     }
 
     @Override
+    public void fullFence() {
+        real.fullFence();
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         real.getBytes(offset, into, index, length);
     }

@@ -156,6 +156,11 @@ public final class StoppingMemory extends QueueMemory {
     }
 
     @Override
+    public void fullFence() {
+        real.fullFence();
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         real.getBytes(offset, into, index, length);
     }

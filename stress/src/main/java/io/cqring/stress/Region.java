@@ -12,6 +12,7 @@ final class Region {
     static final int GIVE_BACKS = 288;
     static final int DEAD = 384;
     static final int CLOSED = 392;
+    static final int WAITING_WRITERS = 400;
 
     /** Rows of many writers; without them the slots start here. */
     static final int FIRST_ROW = 512;

@@ -64,6 +64,11 @@ abstract class WeakMemory extends QueueMemory {
     }
 
     @Override
+    public void fullFence() {
+        memory.fullFence();
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         memory.getBytes(offset, into, index, length);
     }
