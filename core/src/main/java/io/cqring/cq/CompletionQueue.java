@@ -770,7 +770,6 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             } else {
                 // Edge DRAIN: the request carries nothing but itself.
                 memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.STOPPING);
-                wakeWriters();
             }
         }
     }

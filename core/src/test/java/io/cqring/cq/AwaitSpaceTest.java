@@ -59,6 +59,28 @@ class AwaitSpaceTest {
         }
     }
 
+    private interface Wait {
+        boolean awaitSpace(long seconds) throws InterruptedException;
+    }
+
+    /** Waits far longer than a wake-up can take: if time runs out, the wake-up was lost, even if the last look finds space. */
+    private static boolean woken(Wait wait) throws InterruptedException {
+        long start = System.nanoTime();
+        try {
+            return wait.awaitSpace(LONG_S);
+        } finally {
+            assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(LONG_S), "a wake-up was lost");
+        }
+    }
+
+    private static boolean woken(CompletionQueue queue) throws InterruptedException {
+        return woken(seconds -> queue.writer().awaitSpace(seconds, TimeUnit.SECONDS));
+    }
+
+    private static boolean woken(SharedWriter writer, int count) throws InterruptedException {
+        return woken(seconds -> writer.awaitSpace(count, seconds, TimeUnit.SECONDS));
+    }
+
     private static void assertRefused(String message, Executable call) {
         assertEquals(message, assertThrows(RuntimeException.class, call).getMessage());
     }
@@ -132,7 +154,7 @@ class AwaitSpaceTest {
             assertEquals(asked ? 1 : 0, fences);
             if (asked) {
                 memory.clear();
-                assertTrue(queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS));
+                assertTrue(woken(queue));
                 assertTrue(
                         memory.log().stream().noneMatch(access -> access.op().isStore()), "there was space: not armed");
             }
@@ -163,7 +185,7 @@ class AwaitSpaceTest {
                         assertTrue(writer.stage(CqeLayout.header(CqeOpcode.RECV, false, i, 7, 0), 0, 0, 0, 0));
                     }
                     writer.claim().header(CqeLayout.header(CqeOpcode.RECV, false, 0, 7, 0));
-                    assertTrue(writer.awaitSpace(LONG_S, TimeUnit.SECONDS));
+                    assertTrue(woken(queue));
                     assertEquals(0, writer.entriesInHand());
                 },
                 spin -> {
@@ -202,11 +224,7 @@ class AwaitSpaceTest {
             SharedWriter own = writers == 1 ? null : queue.newWriter();
             for (int n = 1; n <= entries; n++) {
                 while (!(own == null ? write(queue.writer(), n) : write(own, n))) {
-                    assertTrue(
-                            own == null
-                                    ? queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS)
-                                    : own.awaitSpace(1, LONG_S, TimeUnit.SECONDS),
-                            "a wake-up was lost");
+                    assertTrue(own == null ? woken(queue) : woken(own, 1), "a wake-up was lost");
                 }
                 written.release();
             }
@@ -232,7 +250,7 @@ class AwaitSpaceTest {
                     while (queue.producerSequence() != 4) {
                         spin.once();
                     }
-                    assertTrue(writer.awaitSpace(4, LONG_S, TimeUnit.SECONDS));
+                    assertTrue(woken(writer, 4));
                     assertTrue(writer.claim(4));
                 });
     }
@@ -247,7 +265,7 @@ class AwaitSpaceTest {
                         assertTrue(write(writer, i));
                     }
                     assertFalse(writer.awaitSpace(1, 0, TimeUnit.SECONDS));
-                    assertTrue(writer.awaitSpace(3, LONG_S, TimeUnit.SECONDS));
+                    assertTrue(woken(writer, 3));
                     assertTrue(writer.claim(3));
                 },
                 spin -> {
@@ -271,7 +289,7 @@ class AwaitSpaceTest {
                                 : "completion queue is closed",
                         () -> {
                             while (true) { // the drain frees slots, too
-                                assertTrue(queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS));
+                                assertTrue(woken(queue));
                             }
                         }),
                 spin -> {
@@ -293,9 +311,9 @@ class AwaitSpaceTest {
         queue.writer().release();
         Threads.run(
                 spin -> {
-                    assertTrue(queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS));
+                    assertTrue(woken(queue));
                     while (!write(queue.writer(), 1)) {
-                        assertTrue(queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS));
+                        assertTrue(woken(queue));
                     }
                 },
                 spin -> {
@@ -309,6 +327,22 @@ class AwaitSpaceTest {
                     assertEquals(ResizeStatus.DONE, queue.resizeStatus());
                     assertEquals(4, queue.capacity());
                 });
+    }
+
+    /** A refusal needs no slot, so it does not wait for one either. */
+    @Test
+    void shouldRefuseAResizeWhileItWaits() {
+        CompletionQueue queue = full(4);
+        queue.writer().release();
+        Threads.run(spin -> assertTrue(woken(queue)), spin -> {
+            awaitWaiter(queue, spin);
+            queue.resize(2);
+            while (queue.resizeStatus() == ResizeStatus.PENDING) {
+                spin.once();
+            }
+            assertEquals(ResizeStatus.REFUSED_BACKLOG, queue.resizeStatus());
+            assertEquals(1, queue.poll(c -> {}, 1));
+        });
     }
 
     /** An interrupt at every access of the wait: an exception, or a result with the flag left set; the queue is as before. */
@@ -347,8 +381,7 @@ class AwaitSpaceTest {
         Threads.run(
                 spin -> {
                     waiter[0] = Thread.currentThread();
-                    assertThrows(
-                            InterruptedException.class, () -> queue.writer().awaitSpace(LONG_S, TimeUnit.SECONDS));
+                    assertThrows(InterruptedException.class, () -> woken(queue));
                     assertFalse(Thread.currentThread().isInterrupted());
                     queue.writer().release();
                 },

@@ -135,6 +135,33 @@ class CombinationTest {
         }
     }
 
+    /** The table's row "awaitSpace". */
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void shouldLetWritersWaitForSpace(Kind kind) throws Exception {
+        if (!kind.exists()) {
+            return;
+        }
+        CompletionQueue.Builder builder = kind.builder(folder).waitingWriters();
+        if (kind.inFile()) {
+            assertThrows(IllegalArgumentException.class, builder::create);
+            return;
+        }
+        CompletionQueue queue = builder.create();
+        write(kind, queue, 8);
+        SharedWriter shared = kind.manyWriters() ? queue.newWriter() : null;
+        assertFalse(awaitSpace(queue, shared));
+        assertEquals(8, drain(kind, queue).size());
+        assertTrue(awaitSpace(queue, shared));
+        write(kind, queue, 8);
+    }
+
+    private static boolean awaitSpace(CompletionQueue queue, SharedWriter shared) throws InterruptedException {
+        return shared == null
+                ? queue.writer().awaitSpace(0, TimeUnit.SECONDS)
+                : shared.awaitSpace(1, 0, TimeUnit.SECONDS);
+    }
+
     /** The mask of a resized ring: sequences, size and credit go on as if nothing had happened. */
     @Test
     void shouldCarryMoreAfterAResize() {
