@@ -11,6 +11,8 @@
  * <p>Run all: {@code java -jar stress/target/jcstress.jar}, after {@code mvn verify}. One class: add {@code -t CqOwnStress};
  * longer: {@code -time 1000 -iters 10}; other options are jcstress's own, see {@code -h}. The edges are listed in {@code core/docs/ordering.md}.
  *
+ * <p>Beside them, in the tests of this module, {@code LincheckTest} has rings that many share judged by another tool.
+ *
  * <p>A nested class whose name starts with {@code Twin} must show its interesting outcome; any other must have none.
  */
 package io.cqring.stress;
