@@ -24,7 +24,10 @@ import java.util.Objects;
  */
 public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** Entries that a claim takes at most if the caller does not say. */
-    static final int DEFAULT_BATCH = 16;
+    static final int DEFAULT_BATCH = 64;
+
+    /** Claims for which a poller remembers that another was faster. */
+    private static final int RIVALRY = 64;
 
     private final CompletionQueue queue;
     private final int strideBytes;
@@ -34,6 +37,22 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private final QueueMemory copies;
 
     private final int copyMask;
+
+    /** A block is a batch, or a little more: a power of two. The copies of two blocks lie side by side. */
+    private final long blockMask;
+
+    /** Claims to come that are made with a rival in mind; 0 if none was met lately. */
+    private int rivalry;
+
+    /** With a rival: whether this poller prefers the even blocks. */
+    private boolean even;
+
+    /** Copies that were made ahead: of the entries from here on. */
+    private long copiedFrom;
+
+    /** And before this one. */
+    private long copiedTo;
+
     private final Completion view;
 
     private boolean closed;
@@ -43,7 +62,8 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         this.queue = queue;
         this.strideBytes = queue.strideBytes();
         this.batch = batch;
-        this.copyMask = batch == 1 ? 0 : (Integer.highestOneBit(batch - 1) << 1) - 1;
+        this.blockMask = batch == 1 ? 0 : (Integer.highestOneBit(batch - 1) << 1) - 1;
+        this.copyMask = (int) (2 * blockMask + 1);
         this.copies = QueueMemory.allocate((copyMask + 1L) << strideShift);
         this.view = new Completion(copies, strideBytes);
     }
@@ -315,28 +335,73 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /**
      * Copies ready entries, at most {@code most} and none at or past {@code end}, and claims them. False if none is ready, or
      * others have taken all before {@code end}. Each turn but the last means that the consumer sequence went up, and it only
-     * does so until {@code end}: at most {@code capacity} turns in a call, of at most {@code batch} entries each.
+     * does so until {@code end}: at most {@code capacity} turns in a call, of at most two batches each.
      */
     private boolean claim(int most, long end) {
         long first = consumed();
         while (end - first > 0) {
-            final int ready = copyReady(first, (int) Math.min(most, end - first));
-            if (ready != 0 && take(first, first + ready)) {
-                sequence = first;
-                held = ready;
-                queue.wakeWriters();
-                if (queue.hasManyWriters()) {
-                    countPassedOver();
+            long until = first + most;
+            if (rivalry != 0) {
+                final long next = (first | blockMask) + 1;
+                if (((first & blockMask + 1) == 0) != even && copyAhead(first, next)) {
+                    first = consumed();
+                    continue;
                 }
-                return true;
+                until = first + Math.min(most, next - first);
             }
-            final long now = consumed();
-            if (ready == 0 && now == first) {
-                return false; // it stood at first while the slot was looked at: nothing was ready then
+            until = end - until < 0 ? end : until;
+            final int ready = copied(first, until);
+            final long now = ready == 0 ? consumed() : take(first, first + ready);
+            if (now == first) {
+                return ready != 0 && hold(first, ready); // none: it stood there while the slot was looked at
+            }
+            if (ready != 0) { // somebody was faster: next time, the blocks between theirs
+                rivalry = RIVALRY;
+                even = (first & blockMask + 1) != 0;
             }
             first = now;
         }
         return false;
+    }
+
+    private boolean hold(long first, int ready) {
+        sequence = first;
+        held = ready;
+        if (rivalry != 0) {
+            rivalry--;
+        }
+        queue.wakeWriters();
+        if (queue.hasManyWriters()) {
+            countPassedOver();
+        }
+        return true;
+    }
+
+    /**
+     * While the pollers get into each other's way, each prefers every other block of entries: it copies its next one first, and only
+     * then, if nobody has claimed the block before it, that one too. So two copy at the same time, and none ever waits for another.
+     *
+     * <p>Such copies count as any others (see {@link #take}): if the claim goes through, the sequence had not passed them when they
+     * were made. They stay useful until it has. None is a lap away from {@code first}: what lies there may be two laps old.
+     *
+     * @return true if something was copied that was not yet
+     */
+    private boolean copyAhead(long first, long next) {
+        if (copiedFrom == next) {
+            return false; // done already
+        }
+        final int ready = copyReady(next, (int) Math.min(batch, first + capacity - next));
+        copiedFrom = next;
+        copiedTo = next + ready;
+        return ready != 0;
+    }
+
+    /** Copies in hand of entries from {@code first} on and before {@code until}: made ahead, or now. */
+    private int copied(long first, long until) {
+        if (first - copiedFrom >= 0 && copiedTo - first > 0) {
+            return (int) Math.min(until - first, copiedTo - first);
+        }
+        return copyReady(first, (int) (until - first));
     }
 
     /** Copies the entries that look ready from {@code first} on. Nothing is certain of a copy before {@link #take}. */
@@ -408,16 +473,18 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
 
     /**
      * Claims the entries from {@code first} to before {@code next}. The one thing that makes copies valid. If the sequence is
-     * still {@code first}, it has been {@code first} since it was loaded, for it only goes up and 64 bits do not come round. Until
-     * then the device could not have credit for these slots, so no store of its next lap can be in the copies. If a copy is torn,
-     * or of another lap, the sequence had gone on before, and this fails.
+     * still {@code first}, it was no more than {@code first} when the copies were made, for it only goes up and 64 bits do not come round.
+     * So until then the device could not have credit for these slots, and no store of its next lap can be in the copies. If a copy is
+     * torn, or of another lap, the sequence had gone on before, and this fails.
+     *
+     * @return the sequence before: {@code first} if claimed, else where to try next
      */
-    private boolean take(long first, long next) {
+    private long take(long first, long next) {
         // Edge CQ-SHARE, claiming end: our loads of the slots, then the step of the consumer sequence; and one step
-        // for all pollers. Partner: consumed, of any poller. Weaker (compare, then store): two pollers deliver the
-        // same entry. Shown by CqShareStress. It is also edge CQ-CREDIT, host end. Partner:
-        // CompletionWriter.obtainCredit. Weaker (claim before the copy is made): the device overwrites a slot that is
-        // still being copied. Shown by CqShareStress.
-        return memory.compareAndSetLong(CqRegion.CONSUMER_SEQUENCE, first, next);
+        // for all pollers. Partner: consumed, of any poller; and this, for what it returns. Weaker (compare, then
+        // store): two pollers deliver the same entry. Shown by CqShareStress. It is also edge CQ-CREDIT, host end.
+        // Partner: CompletionWriter.obtainCredit. Weaker (claim before the copy is made): the device overwrites a slot
+        // that is still being copied. Shown by CqShareStress.
+        return memory.compareAndExchangeLong(CqRegion.CONSUMER_SEQUENCE, first, next);
     }
 }

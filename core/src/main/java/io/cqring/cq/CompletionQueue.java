@@ -173,7 +173,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     }
 
     /**
-     * Makes one more poller of a queue with {@link Builder#sharedPollers}, with claims of up to 16 entries. Any thread, at any
+     * Makes one more poller of a queue with {@link Builder#sharedPollers}, with claims of up to 64 entries. Any thread, at any
      * time, as often as wanted.
      *
      * @return a poller, for one thread

@@ -13,6 +13,9 @@ abstract class QueueEndFields extends LeftPad {
     /** Device end: first sequence that needs a newer consumer sequence. Host end: not used. */
     long creditLimit;
 
+    /** Device end with many writers: the count of what is claimed, as this writer saw it last. Else not used. */
+    long claimed;
+
     /**
      * Entries in hand: filled but not published at the device end; shown by the open cursor at the host end, 0: none open;
      * claimed but not delivered at a {@link CompletionPoller}.

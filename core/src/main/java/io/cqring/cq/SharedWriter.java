@@ -47,6 +47,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         this.mayLose = policy != OverrunPolicy.BACKPRESSURE;
         this.entry = new CompletionEntry(memory, strideBytes);
         this.creditLimit = rows.startSequence + capacity;
+        this.claimed = rows.startSequence;
     }
 
     @Override
@@ -326,10 +327,16 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         shown = UNSURE; // until this call is over: if it is cut short, only the row is left, and recover() reads that
         held = count;
         boolean rowStored = false;
-        long first = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        long first =
+                claimed; // likely old if others write too: the compare-and-exchange tells, and one look less fetches
+        // the line
         while (true) {
-            // Signed, and checked by the compare-and-set: an old first only looks as if more were free.
             if (first + count - creditLimit > 0 && !obtainCredit(first + count)) {
+                final long now = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+                if (now != first) {
+                    first = now; // it was old: others may have given back what seems to be taken
+                    continue;
+                }
                 if (rowStored) {
                     storeRow(first, 0); // it covers what another has claimed
                 }
@@ -341,16 +348,19 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             }
             storeRow(first, count);
             rowStored = true;
-            // Edge CQ-CLAIM, claiming end: compare-and-set of the shared count. Partner: obtain and giveBack of the
+            // Edge CQ-CLAIM, claiming end: compare-and-exchange of the shared count. Partner: obtain and giveBack of
+            // the
             // other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
             // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is
             // lost. Shown by CqClaimStress.
-            if (memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, first, first + count)) {
+            final long before = memory.compareAndExchangeLong(CqRegion.PRODUCER_SEQUENCE, first, first + count);
+            if (before == first) {
                 break;
             }
-            first = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+            first = before;
         }
         sequence = first;
+        claimed = first + count;
         if (mayDie && isDead()) { // died between our two looks: the poller may have seen the end already
             giveBack(first, first + count);
             held = 0;
@@ -415,8 +425,8 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         // lap's words in an entry it has already accepted. Shown by CqCreditStress, and for this class by
         // CqClaimStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
-        long claimed = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
-        if (consumed - (creditLimit - capacity) < 0 || consumed - claimed > 0) {
+        long now = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        if (consumed - (creditLimit - capacity) < 0 || consumed - now > 0) {
             // The host wrote nonsense: it may free only what was claimed before it said so, and never take back.
             // Get-and-add because several writers count; only the sum is wanted.
             memory.getAndAddLong(CqRegion.REJECTED_DOORBELLS, 1);

@@ -246,6 +246,17 @@ final class DirectMemory extends QueueMemory {
     }
 
     @Override
+    public long compareAndExchangeLong(long offset, long expected, long value) {
+        assert inBounds(offset);
+        if (FAST) {
+            long before = UnsafeApi.compareAndExchangeLong(null, address + offset, expected, value);
+            Reference.reachabilityFence(this);
+            return before;
+        }
+        return (long) LONGS.compareAndExchange(buffer, (int) offset, expected, value);
+    }
+
+    @Override
     public long getAndAddLong(long offset, long delta) {
         assert inBounds(offset);
         if (FAST) {

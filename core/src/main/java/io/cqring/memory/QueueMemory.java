@@ -201,6 +201,27 @@ public abstract class QueueMemory {
     public abstract boolean compareAndSetLong(long offset, long expected, long value);
 
     /**
+     * As {@link #compareAndSetLong}, but says what the word was: a caller that was too late need not load it again, and has the word's
+     * cache line for itself already.
+     *
+     * @param offset   bytes from the start of the region, a multiple of 8
+     * @param expected what the word must be
+     * @param value    what it becomes
+     * @return the value before: {@code expected} if stored; anything else means that nothing was
+     */
+    public long compareAndExchangeLong(long offset, long expected, long value) {
+        while (true) { // again only if the word was changed, and changed back, between the two accesses
+            if (compareAndSetLong(offset, expected, value)) {
+                return expected;
+            }
+            long before = getLongOpaque(offset);
+            if (before != expected) {
+                return before;
+            }
+        }
+    }
+
+    /**
      * Get-and-add, volatile: atomic, nothing moves across it in either direction.
      *
      * @param offset bytes from the start of the region, a multiple of 8

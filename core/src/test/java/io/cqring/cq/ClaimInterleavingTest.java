@@ -323,8 +323,8 @@ class ClaimInterleavingTest {
             this.left = left;
             try {
                 Thread gone = new Thread(() -> {
-                    // Accesses of a write: enter, claimed count, first, count, then the compare-and-set.
-                    memory.endAt(4, left != Left.ROW_ONLY);
+                    // Accesses of a write: enter, first, count, then the compare-and-exchange of the claimed count.
+                    memory.endAt(3, left != Left.ROW_ONLY);
                     assertThrows(SteppedMemory.Ended.class, () -> c.write(0, 99, 0, 0, 0));
                 });
                 gone.start();

@@ -24,6 +24,7 @@ class PaddingTest {
     private static final Set<String> HOT = Set.of(
             "sequence",
             "creditLimit",
+            "claimed",
             "held",
             "shown",
             "passed",
@@ -113,6 +114,7 @@ class PaddingTest {
         Set<String> hot = new TreeSet<>(HOT);
         assertKeptApart(CompletionPoller.class, hot);
         Set<String> rare = new TreeSet<>(Set.of("closed"));
+        rare.addAll(Set.of("rivalry", "even", "copiedFrom", "copiedTo")); // once per claim, and only with a rival
         rare.addAll(RING);
         rare.addAll(hot);
         assertEquals(rare, mutableFields(CompletionPoller.class), "a field that is stored, outside the padding");

@@ -196,7 +196,7 @@ class SharedPollerRoleTest {
         CompletionQueue shared = shape.builder().memory(memory).sharedPollers().create();
         PollContractTest.write(shared, Way.WRITE, 0, 64);
         memory.clear();
-        assertEquals(64, shared.newPoller().poll(c -> {}, 64));
+        assertEquals(64, shared.newPoller(16).poll(c -> {}, 64));
         assertEquals(
                 List.of(16L, 32L, 48L, 64L),
                 memory.log().stream()

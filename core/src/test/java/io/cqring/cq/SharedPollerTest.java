@@ -445,7 +445,7 @@ class SharedPollerTest {
         int n = shape.capacity();
         CompletionQueue queue = queue(shape, policy);
         CompletionPoller unused = queue.newPoller();
-        CompletionPoller poller = queue.newPoller();
+        CompletionPoller poller = queue.newPoller(16);
         PollContractTest.write(queue, Way.WRITE, 0, n);
         assertThrows(
                 Thrown.class,

@@ -70,9 +70,10 @@ final class SharedComparison {
             contenders.put("Agrona ManyToOneRingBuffer", SharedRing.Agrona::new);
             contenders.put("JCTools MpscArrayQueue, Unsafe", SharedRing.Mpsc::new);
         } else {
-            contenders.put("cqring, claims of 16", () -> new SharedRing.Pollers(16));
             contenders.put("cqring, claims of 64", () -> new SharedRing.Pollers(64));
-            contenders.put("lock round a queue, 16", SharedRing.Locked::new);
+            contenders.put("cqring, claims of 16", () -> new SharedRing.Pollers(16));
+            contenders.put("lock round a queue, 64", () -> new SharedRing.Locked(64));
+            contenders.put("lock round a queue, 16", () -> new SharedRing.Locked(16));
             contenders.put("JCTools MpmcArrayQueue, Unsafe", SharedRing.Mpmc::new);
         }
         return contenders;

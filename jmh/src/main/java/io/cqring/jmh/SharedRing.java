@@ -7,6 +7,7 @@ import io.cqring.cq.CompletionWriter;
 import io.cqring.cq.SharedWriter;
 import io.cqring.cq.WorkCompletion;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
 import org.agrona.BitUtil;
 import org.agrona.BufferUtil;
@@ -211,17 +212,18 @@ abstract class SharedRing {
     }
 
     /**
-     * What drivers do: a lock round a queue with one poller. Up to 16 entries are copied out under the lock, and handled after it.
+     * What drivers do: a lock round a queue with one poller. Up to a batch of entries is copied out under the lock, and handled after it.
      * The role of the poller changes hands with the lock, which costs a little more than a driver pays.
      */
     static final class Locked extends SharedRing {
         private final CompletionQueue queue =
                 CompletionQueue.ofCapacity(CAPACITY).create();
         private final ReentrantLock lock = new ReentrantLock();
-        private final WorkCompletion[][] copies = new WorkCompletion[WORKERS][BATCH];
+        private final WorkCompletion[][] copies = new WorkCompletion[WORKERS][];
         private final long[][] sums = new long[WORKERS][32];
 
-        Locked() {
+        Locked(int size) {
+            Arrays.setAll(copies, worker -> new WorkCompletion[size]);
             for (WorkCompletion[] batch : copies) {
                 for (int i = 0; i < batch.length; i++) {
                     batch[i] = new WorkCompletion();
@@ -240,7 +242,7 @@ abstract class SharedRing {
             int taken;
             lock.lock();
             try {
-                taken = queue.pollInto(batch, BATCH);
+                taken = queue.pollInto(batch, batch.length);
                 queue.releasePoller();
             } finally {
                 lock.unlock();
