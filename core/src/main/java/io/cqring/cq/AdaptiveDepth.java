@@ -117,7 +117,7 @@ public final class AdaptiveDepth {
     /**
      * Takes notice of what has been polled, and asks for another depth when it is time. To be called by the polling thread after
      * each poll that is to count; what several polls took before one call counts as one. Never waits; polls and their
-     * order are not touched.
+     * order are not touched. If the poller's role is free, the caller takes it, as by a poll.
      *
      * @throws IllegalStateException if the queue is closed or being drained, or another thread is the poller, in a call that
      *                               looks at the queue; the depth does not change
