@@ -447,26 +447,26 @@ class AdaptiveDepthTest {
     /** Random bursts, batches, limits and pauses: all comes, in order and whole, whatever the depth does, and it stays in its limits. */
     @Test
     void randomTrafficLosesNothing() {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("cqring.test.seed", System.nanoTime());
+        System.out.println("AdaptiveDepthTest: seed " + seed + ", repeat with -Dcqring.test.seed=" + seed);
         SplittableRandom seeds = new SplittableRandom(seed);
         long deepened = 0;
         long halved = 0;
         long refused = 0;
         long takenBack = 0;
         for (int run = 0; run < 200; run++) {
-            long runSeed = seeds.nextLong();
             try {
-                AdaptiveDepth depth = randomRun(new SplittableRandom(runSeed));
+                AdaptiveDepth depth = randomRun(seeds.split());
                 deepened += depth.deepened();
                 halved += depth.halved();
                 refused += depth.refused();
                 takenBack += depth.takenBack();
             } catch (RuntimeException | AssertionError e) {
-                throw new AssertionError("seed of the run " + runSeed, e);
+                throw new AssertionError("seed " + seed + ", run " + run, e);
             }
         }
         System.out.println("Adaptive depth: deepened " + deepened + ", halved " + halved + ", refused " + refused
-                + ", taken back " + takenBack + ", seed " + seed);
+                + ", taken back " + takenBack);
         assertTrue(deepened > 200 && halved > 200, "random traffic must move the depth");
     }
 
