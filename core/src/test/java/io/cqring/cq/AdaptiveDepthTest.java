@@ -348,6 +348,35 @@ class AdaptiveDepthTest {
         machine.assertFigures(32, 1, 0, 1, 0);
     }
 
+    /** Sequences go back by 100; the second burst after it is looked at as ever. */
+    @Test
+    void aResetBeginsAnew() {
+        Machine machine = new Machine(16, 16, 64);
+        machine.lull(100);
+        assertEquals(0, machine.queue.reset());
+        machine.written = 0;
+        machine.taken = 0;
+        machine.burst(12);
+        machine.burst(12);
+        assertEquals(ResizeStatus.PENDING, machine.queue.resizeStatus());
+    }
+
+    /** Sixty entries in ten polls are no backlog of sixty: no call takes more than the ring holds. */
+    @Test
+    void severalPollsBeforeOneCallCountAsOneRingAtMost() {
+        Machine machine = new Machine(16, 16, 256);
+        for (int i = 0; i < 10; i++) {
+            machine.write(6);
+            assertEquals(6, machine.queue.poll(machine::onCompletion, 16));
+        }
+        machine.depth.adapt();
+        assertEquals(16, machine.depth.highWater());
+        machine.burst(2);
+        machine.assertFigures(32, 1, 0, 0, 0);
+        machine.burst(4);
+        assertEquals(16, machine.depth.highWater(), "the largest, not the last");
+    }
+
     /** What somebody else does with the queue is let be, and a resize of theirs is not counted. */
     @Test
     void anotherResizeUnderWayIsLeftAlone() {
