@@ -18,6 +18,8 @@
  * <p>With many pollers ({@link io.cqring.cq.CompletionPoller}) the consumer sequence goes on by compare-and-set, once per claim,
  * after the entries have been copied (edge CQ-SHARE).
  *
+ * <p>{@link io.cqring.cq.AdaptiveDepth} resizes a queue as its traffic asks for. Nothing in the queue knows of it.
+ *
  * <p>Reading order: {@link io.cqring.cq.CqeLayout} (the entry, bit by bit), {@link io.cqring.cq.CompletionWriter#write},
  * {@link io.cqring.cq.CompletionQueue#poll} (the hot path is these two and {@code HostEnd.pollRuns}), {@link io.cqring.cq.OverrunPolicy}. Then
  * {@code core/docs/ordering.md}: each acquire and release here is one end of an edge listed there.

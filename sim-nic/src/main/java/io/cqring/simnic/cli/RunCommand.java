@@ -8,15 +8,18 @@ import io.cqring.simnic.workload.WorkloadTotals;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 /** {@code cqring run}: the communication of a training job, through the emulated NIC and its completion queues. */
 @Command(
@@ -70,8 +73,10 @@ final class RunCommand implements Callable<Integer> {
             names = "--depth",
             paramLabel = "N",
             defaultValue = "8192",
-            description = "Entries per completion queue, a power of two. Default: ${DEFAULT-VALUE}.")
-    private int depth;
+            converter = DepthConverter.class,
+            description = "Entries per completion queue, a power of two; or auto: queues start shallow and follow the"
+                    + " traffic, and a full one holds the NIC back. Default: ${DEFAULT-VALUE}.")
+    private OptionalInt depth;
 
     @Option(
             names = "--window",
@@ -162,6 +167,21 @@ final class RunCommand implements Callable<Integer> {
             } else {
                 LongConsumer nobody = done -> {};
                 run.execute(nobody);
+            }
+        }
+    }
+
+    /** A number, or auto: empty. */
+    static final class DepthConverter implements ITypeConverter<OptionalInt> {
+        @Override
+        public OptionalInt convert(String value) {
+            if (value.equals("auto")) {
+                return OptionalInt.empty();
+            }
+            try {
+                return OptionalInt.of(Integer.parseInt(value));
+            } catch (NumberFormatException notANumber) {
+                throw new TypeConversionException("'" + value + "' is not an int, nor auto");
             }
         }
     }

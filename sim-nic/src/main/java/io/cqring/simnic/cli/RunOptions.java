@@ -1,6 +1,7 @@
 package io.cqring.simnic.cli;
 
 import io.cqring.memory.CacheLines;
+import java.util.OptionalInt;
 
 /**
  * How a workload is run, checked.
@@ -9,7 +10,7 @@ import io.cqring.memory.CacheLines;
  * @param chunkBytes     the most bytes of one work request, 1 to 2^31-1
  * @param copyLimitBytes bytes at the head of a chunk that are really moved and checked, 0 or more
  * @param cqeBytes       bytes per completion entry: 32, 64 or 128
- * @param depth          entries per completion queue, a power of two
+ * @param depth          entries per completion queue, a power of two; empty if the depth is to follow the traffic
  * @param window         the most unfinished chunks per queue pair, 1 or more
  * @param seed           what the content is derived from
  * @param merge          whether the device may merge completions
@@ -20,7 +21,7 @@ record RunOptions(
         long chunkBytes,
         long copyLimitBytes,
         int cqeBytes,
-        int depth,
+        OptionalInt depth,
         int window,
         long seed,
         boolean merge,
@@ -30,6 +31,12 @@ record RunOptions(
     static final int MAX_POLLERS = 16;
     private static final long MAX_REGION_BYTES = 2_147_483_000L;
     private static final int MAX_WINDOW = 1 << 16;
+
+    /**
+     * Where a depth that follows the traffic starts: what one turn of the NIC can bring a queue, 16 sends of one queue pair and 16
+     * receives of its peer's. Below that every burst would hold the NIC back; from there on it shows as a full ring.
+     */
+    private static final int SHALLOW = 32;
 
     RunOptions {
         require(ranks >= 2 && ranks <= MAX_RANKS, "--ranks must be 2 to " + MAX_RANKS, ranks);
@@ -42,12 +49,15 @@ record RunOptions(
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
         require(pollers >= 1 && pollers <= MAX_POLLERS, "--pollers must be 1 to " + MAX_POLLERS, pollers);
         require(!merge || pollers == 1, "--merge needs one poller, --pollers", pollers);
-        int smallest = smallestDepth(ranks, window);
-        String rule = "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + 2L * (ranks - 1) * window
-                + " entries, so at least " + smallest;
-        require(depth >= smallest && Integer.bitCount(depth) == 1, rule, depth);
-        int deepest = cqeBytes == 128 ? 1 << 23 : 1 << 24;
-        require(depth <= deepest, "--depth must be at most " + deepest + " with --cqe " + cqeBytes, depth);
+        if (depth.isPresent()) {
+            requireDepth(ranks, window, cqeBytes, depth.getAsInt());
+        } else {
+            require(pollers == 1, "--depth auto needs one poller, --pollers", pollers);
+            if (merge) {
+                throw new IllegalArgumentException(
+                        "--depth auto needs queues that can be resized, not those of --merge");
+            }
+        }
         require(
                 (ranks - 1L) * ChunkLedger.slots(window) * roundUp(Math.min(chunkBytes, copyLimitBytes))
                         < MAX_REGION_BYTES,
@@ -55,10 +65,34 @@ record RunOptions(
                 copyLimitBytes);
     }
 
+    private static void requireDepth(int ranks, int window, int cqeBytes, int depth) {
+        int smallest = smallestDepth(ranks, window);
+        String rule = "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + 2L * (ranks - 1) * window
+                + " entries, so at least " + smallest;
+        require(depth >= smallest && Integer.bitCount(depth) == 1, rule, depth);
+        int deepest = cqeBytes == 128 ? 1 << 23 : 1 << 24;
+        require(depth <= deepest, "--depth must be at most " + deepest + " with --cqe " + cqeBytes, depth);
+    }
+
     private static void require(boolean holds, String rule, long value) {
         if (!holds) {
             throw new IllegalArgumentException(rule + ": " + value);
         }
+    }
+
+    /** Whether the depth follows the traffic. */
+    boolean isDepthAuto() {
+        return depth.isEmpty();
+    }
+
+    /** Entries of a completion queue at the start. */
+    int firstDepth() {
+        return depth.orElse(Math.min(SHALLOW, largestDepth()));
+    }
+
+    /** Entries of a completion queue at the most: no more can be unpolled. */
+    int largestDepth() {
+        return depth.orElse(smallestDepth(ranks, window));
     }
 
     /** The smallest depth that is accepted: a rank has ranks - 1 queue pairs, each with a window of chunks out and one in. */

@@ -26,6 +26,11 @@ final class RunReport {
     long errors;
     long payloadMismatches;
     long cqOverruns;
+    int cqDepth;
+    int cqDepthMin;
+    int cqDepthMax;
+    long cqResizes;
+    long cqesRefused;
     long mergedCompletions;
     long polls;
     long emptyPolls;
@@ -88,7 +93,11 @@ final class RunReport {
         json.put("payload_mismatches", payloadMismatches);
         json.put("cq_overruns", cqOverruns);
         json.put("cqe_bytes", options.cqeBytes());
-        json.put("cq_depth", options.depth());
+        json.put("cq_depth", cqDepth);
+        json.put("cq_depth_min", cqDepthMin);
+        json.put("cq_depth_max", cqDepthMax);
+        json.put("cq_resizes", cqResizes);
+        json.put("cqes_refused", cqesRefused);
         json.put("pollers", options.pollers());
         json.put("merge", options.merge());
         json.put("merged_completions", mergedCompletions);
@@ -114,7 +123,16 @@ final class RunReport {
         row(
                 out,
                 "completion queues",
-                options.ranks() + " x " + options.depth() + " entries of " + options.cqeBytes() + " bytes");
+                options.ranks() + " x " + (options.isDepthAuto() ? "at most " : "") + cqDepth + " entries of "
+                        + options.cqeBytes() + " bytes");
+        if (options.isDepthAuto()) {
+            row(
+                    out,
+                    "depth",
+                    "auto: " + options.firstDepth() + " to " + options.largestDepth() + ", at the end " + cqDepthMin
+                            + (cqDepthMin == cqDepthMax ? "" : " to " + cqDepthMax) + ", resized " + count(cqResizes)
+                            + " times, NIC held back " + count(cqesRefused) + " times");
+        }
         row(out, "collectives", count(expected.collectives()));
         row(out, "messages", count(expected.messages()));
         row(out, "chunks", count(expected.chunks()));

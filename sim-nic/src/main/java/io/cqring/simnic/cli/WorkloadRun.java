@@ -1,5 +1,6 @@
 package io.cqring.simnic.cli;
 
+import io.cqring.cq.AdaptiveDepth;
 import io.cqring.cq.Completion;
 import io.cqring.cq.CompletionHandler;
 import io.cqring.cq.CompletionPoller;
@@ -9,6 +10,7 @@ import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.DeviceCounter;
 import io.cqring.simnic.SimNic;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
@@ -178,9 +180,22 @@ final class WorkloadRun implements AutoCloseable {
             report.polls += poller.polls;
             report.emptyPolls += poller.emptyPolls;
         }
+        reportQueues();
+    }
+
+    private void reportQueues() {
+        report.cqDepthMin = Integer.MAX_VALUE;
         for (Rank rank : ranks) {
             report.cqOverruns += rank.cq.lostEntries();
+            final int depth = rank.cq.capacity();
+            report.cqDepthMin = Math.min(report.cqDepthMin, depth);
+            report.cqDepthMax = Math.max(report.cqDepthMax, depth);
+            report.cqDepth = Math.max(report.cqDepth, rank.depth == null ? depth : rank.depth.deepest());
+            if (rank.depth != null) {
+                report.cqResizes += rank.depth.deepened() + rank.depth.halved();
+            }
         }
+        report.cqesRefused = nic.counter(DeviceCounter.COMPLETIONS_REFUSED);
     }
 
     private void stopPollers() {
@@ -380,6 +395,9 @@ final class WorkloadRun implements AutoCloseable {
                 int taken = 0;
                 try {
                     taken = shared == null ? rank.cq.poll(this, POLL_LIMIT) : shared[i].poll(this, POLL_LIMIT);
+                    if (rank.depth != null) {
+                        rank.depth.adapt();
+                    }
                 } catch (CqOverrunException overrun) {
                     synchronized (books) {
                         abort("rank " + rank.number + ": " + overrun.getMessage());
@@ -411,6 +429,10 @@ final class WorkloadRun implements AutoCloseable {
     private final class Rank {
         private final int number;
         private final CompletionQueue cq;
+
+        /** Null if the depth is given. */
+        private final AdaptiveDepth depth;
+
         private final Buffers source;
         private final Buffers target;
         private final long[] chunksPosted = new long[2 * options.ranks()];
@@ -420,9 +442,14 @@ final class WorkloadRun implements AutoCloseable {
 
         Rank(int number) {
             this.number = number;
-            CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.depth())
+            // A queue that holds whatever can be unpolled never overruns, and if it does that is a fault. One that
+            // starts
+            // shallow fills up: then the NIC keeps the completion and the queue pairs it belongs to wait, others do
+            // not.
+            // The polls go on whatever happens, so a slot is free in the end.
+            CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.firstDepth())
                     .strideBytes(options.cqeBytes())
-                    .overrunPolicy(OverrunPolicy.ERROR);
+                    .overrunPolicy(options.isDepthAuto() ? OverrunPolicy.BACKPRESSURE : OverrunPolicy.ERROR);
             if (options.merge()) {
                 builder.merging();
             }
@@ -430,6 +457,8 @@ final class WorkloadRun implements AutoCloseable {
                 builder.sharedPollers();
             }
             this.cq = builder.create();
+            this.depth =
+                    options.isDepthAuto() ? new AdaptiveDepth(cq, options.firstDepth(), options.largestDepth()) : null;
             nic.attach(cq);
             this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
             this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);

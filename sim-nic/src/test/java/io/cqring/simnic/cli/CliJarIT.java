@@ -153,6 +153,10 @@ class CliJarIT {
                         "cq_overruns",
                         "cqe_bytes",
                         "cq_depth",
+                        "cq_depth_min",
+                        "cq_depth_max",
+                        "cq_resizes",
+                        "cqes_refused",
                         "pollers",
                         "merge",
                         "merged_completions",
@@ -168,7 +172,11 @@ class CliJarIT {
         assertEquals(28, json.get("messages").asInt());
         assertEquals(76, json.get("chunks").asInt());
         assertEquals(152, json.get("completions_expected").asInt());
-        assertEquals(16, json.get("cq_depth").asInt());
+        for (String depth : List.of("cq_depth", "cq_depth_min", "cq_depth_max")) {
+            assertEquals(16, json.get(depth).asInt(), depth);
+        }
+        assertEquals(0, json.get("cq_resizes").asLong());
+        assertEquals(0, json.get("cqes_refused").asLong());
         assertEquals(0, json.get("merged_completions").asLong());
         assertClean(json);
         assertTrue(json.get("polls").asLong() >= json.get("empty_polls").asLong());
@@ -199,6 +207,18 @@ class CliJarIT {
         assertEquals(cqeBytes, json.get("cqe_bytes").asInt());
         assertEquals(2 * 201_745, json.get("completions_expected").asLong());
         assertClean(json);
+        assertEquals(0, outcome.exitCode());
+    }
+
+    @Test
+    void theBuiltInSampleRunsCleanWhenTheDepthFollowsIt() throws Exception {
+        Outcome outcome = cqring("run", "--json", "--depth", "auto");
+        assertEquals("", outcome.err());
+        JsonNode json = new ObjectMapper().readTree(outcome.out());
+        assertEquals(2 * 201_745, json.get("completions_expected").asLong());
+        assertClean(json);
+        assertTrue(json.get("cq_resizes").asLong() > 0, json::toString);
+        assertTrue(json.get("cq_depth").asInt() > 32 && json.get("cq_depth").asInt() <= 1024, json::toString);
         assertEquals(0, outcome.exitCode());
     }
 
@@ -252,6 +272,46 @@ class CliJarIT {
                 Arguments.of(llama, 16, 2048, 32, 2_011_863L),
                 Arguments.of(moe, 2, 128, 128, 411_200L),
                 Arguments.of(moe, 8, 1024, 32, 2_923_200L));
+    }
+
+    /** Cut short, all but one: the whole files run at a given depth. */
+    @ParameterizedTest
+    @CsvSource({
+        "G13B-M1-C02_GPT13B_megatron_tp8_pp1_mbs1_sp.csv, 2, 1000000",
+        "G13B-M1-C02_GPT13B_megatron_tp8_pp1_mbs1_sp.csv, 8, 400",
+        "G13B-M1-C02_GPT13B_megatron_tp8_pp1_mbs1_sp.csv, 16, 200",
+        "L7B-D1-C02_Llama7B_zero3_mbs1.csv, 2, 200",
+        "L7B-D1-C02_Llama7B_zero3_mbs1.csv, 8, 100",
+        "L7B-D1-C02_Llama7B_zero3_mbs1.csv, 16, 50",
+        "all_to_all_workload.csv, 2, 200",
+        "all_to_all_workload.csv, 8, 100",
+        "all_to_all_workload.csv, 16, 50"
+    })
+    void recordedWorkloadsRunCleanWhenTheDepthFollowsThem(String file, int ranks, int limit) throws Exception {
+        Path path = Path.of(System.getProperty("cqring.shared.dir"))
+                .resolve("data/aicb")
+                .resolve(file);
+        if (!Files.exists(path)) {
+            System.out.println("SKIPPED: recorded workload is absent: " + file);
+            Assumptions.abort("recorded workload is absent");
+        }
+        Outcome outcome = cqring(
+                "run",
+                "--json",
+                "--depth",
+                "auto",
+                "--workload",
+                path.toString(),
+                "--ranks",
+                Integer.toString(ranks),
+                "--limit",
+                Integer.toString(limit));
+        assertEquals("", outcome.err());
+        JsonNode json = new ObjectMapper().readTree(outcome.out());
+        assertClean(json);
+        assertTrue(json.get("completions").asLong() > 0);
+        assertTrue(json.get("cq_depth").asInt() >= json.get("cq_depth_max").asInt(), json::toString);
+        assertEquals(0, outcome.exitCode());
     }
 
     @ParameterizedTest

@@ -3,6 +3,7 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -11,7 +12,7 @@ class RunOptionsTest {
     private static String refusal(int ranks, long chunk, long copyLimit, int cqe, int depth, int window) {
         return assertThrows(
                         IllegalArgumentException.class,
-                        () -> new RunOptions(ranks, chunk, copyLimit, cqe, depth, window, 1, false, 1))
+                        () -> new RunOptions(ranks, chunk, copyLimit, cqe, OptionalInt.of(depth), window, 1, false, 1))
                 .getMessage();
     }
 
@@ -21,7 +22,7 @@ class RunOptionsTest {
     })
     void theSmallestDepthThatWorksIsAcceptedAndHalfOfItRefusedByName(int ranks, int window, int smallest) {
         assertEquals(smallest, RunOptions.smallestDepth(ranks, window));
-        new RunOptions(ranks, 8, 8, 64, smallest, window, 1, false, 1);
+        new RunOptions(ranks, 8, 8, 64, OptionalInt.of(smallest), window, 1, false, 1);
         long needed = 2L * (ranks - 1) * window;
         assertEquals(
                 "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed

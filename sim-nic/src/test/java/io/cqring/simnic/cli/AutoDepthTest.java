@@ -1,0 +1,221 @@
+package io.cqring.simnic.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.Sabotage;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * {@code run --depth auto}. Depths are worked out by hand for a stepped device: between two polls it makes one pass, in which each
+ * queue pair sends 16 chunks at most. In a ring a rank has one neighbour before it and one behind, so a pass brings its
+ * queue 16 + 16 = 32 completions. In an all_to_all it has R-1 peers, and a pass brings 32 (R-1).
+ */
+class AutoDepthTest {
+    private static final List<String> FAULTS =
+            List.of("lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns");
+
+    @TempDir
+    private Path folder;
+
+    private record Outcome(int exitCode, JsonNode json, String err) {
+        Map<String, Long> risen() {
+            Map<String, Long> risen = new LinkedHashMap<>();
+            for (String counter : FAULTS) {
+                if (json.get(counter).asLong() != 0) {
+                    risen.put(counter, json.get(counter).asLong());
+                }
+            }
+            return risen;
+        }
+
+        int depth(String which) {
+            return json.get(which).asInt();
+        }
+    }
+
+    private Path workload(String... lines) throws IOException {
+        return Files.writeString(folder.resolve("hand.csv"), "comm_type,msg_size\n" + String.join("\n", lines) + "\n");
+    }
+
+    private static List<String> times(int count, String line) {
+        return Collections.nCopies(count, line);
+    }
+
+    private static Outcome run(DeviceFaults faults, boolean stepped, Path workload, String... more) throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        List<String> args = new ArrayList<>(
+                List.of("run", "--json", "--depth", "auto", "--workload", workload.toString(), "--chunk", "1000"));
+        args.addAll(List.of(more));
+        int exitCode = Main.execute(
+                new RunCommand(faults, stepped),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                args.toArray(String[]::new));
+        return new Outcome(exitCode, new ObjectMapper().readTree(out.toString()), err.toString());
+    }
+
+    private static Outcome runClean(boolean stepped, long completions, Path workload, String... more)
+            throws IOException {
+        Outcome outcome = run(DeviceFaults.NONE, stepped, workload, more);
+        assertEquals("", outcome.err());
+        assertEquals(Map.of(), outcome.risen(), outcome.json()::toString);
+        assertEquals(completions, outcome.json().get("completions").asLong());
+        assertEquals(0, outcome.exitCode());
+        return outcome;
+    }
+
+    /** R = 4, 64 chunks a message, ten times. 32 a pass: 3/4 of 32, not of 64. 96 a pass: 3/4 of 128, not of 256. */
+    @Test
+    void anAllToAllEndsDeeperThanAnAllReduce() throws IOException {
+        Outcome ring = runClean(
+                true,
+                10 * 2 * 24 * 64,
+                workload(times(10, "CommType.all_reduce,256000").toArray(String[]::new)),
+                "--ranks=4");
+        Outcome mesh = runClean(
+                true,
+                10 * 2 * 12 * 64,
+                workload(times(10, "CommType.all_to_all,256000").toArray(String[]::new)),
+                "--ranks=4");
+        for (String which : List.of("cq_depth", "cq_depth_min", "cq_depth_max")) {
+            assertEquals(64, ring.depth(which), ring.json()::toString);
+            assertEquals(256, mesh.depth(which), mesh.json()::toString);
+        }
+        assertEquals(4, ring.json().get("cq_resizes").asLong(), "each queue once");
+        assertEquals(4 * 3, mesh.json().get("cq_resizes").asLong(), "each queue to 64, 128 and 256");
+        assertEquals(0, ring.json().get("cqes_refused").asLong(), "32 fit into 32");
+        assertTrue(mesh.json().get("cqes_refused").asLong() > 0, "96 do not");
+    }
+
+    /**
+     * R = 8. All_to_all: 224 a pass, 3/4 of 256, not of 512. Then all_reduce: 32 a pass are less than an eighth of 512, but not of
+     * 256. Six of them bring each queue 6 x 2 x 14 x 64 = 10,752 completions; 8 windows of 512 are 4,096.
+     */
+    @Test
+    void theDepthComesDownAgain() throws IOException {
+        List<String> lines = new ArrayList<>(times(10, "CommType.all_to_all,512000"));
+        lines.addAll(times(6, "CommType.all_reduce,512000"));
+        Outcome outcome =
+                runClean(true, 2 * 64 * (10 * 56 + 6 * 8 * 14), workload(lines.toArray(String[]::new)), "--ranks=8");
+        assertEquals(512, outcome.depth("cq_depth"));
+        assertEquals(256, outcome.depth("cq_depth_min"));
+        assertEquals(256, outcome.depth("cq_depth_max"));
+        assertEquals(8 * (4 + 1), outcome.json().get("cq_resizes").asLong());
+    }
+
+    /** The queues of the smallest workloads are as deep as they need ever be, and stay so. */
+    @ParameterizedTest
+    @CsvSource({"2,1,2,2", "2,4,8,8", "2,16,32,32", "2,17,32,64", "3,16,32,64", "16,1,32,32", "8,64,32,1024"})
+    void startsShallowAndHasALimit(int ranks, int window, int first, int largest) throws IOException {
+        RunOptions options = new RunOptions(ranks, 8, 8, 64, OptionalInt.empty(), window, 1, false, 1);
+        assertTrue(options.isDepthAuto());
+        assertEquals(first, options.firstDepth());
+        assertEquals(largest, options.largestDepth());
+        Path path = workload("CommType.all_to_all," + 100_000 * ranks);
+        Outcome outcome =
+                runClean(true, 2L * ranks * (ranks - 1) * 100, path, "--ranks=" + ranks, "--window=" + window);
+        assertTrue(outcome.depth("cq_depth_min") >= first, outcome.json()::toString);
+        assertTrue(outcome.depth("cq_depth") <= largest, outcome.json()::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,32", "2,64", "3,128", "64,32", "64,64", "64,128"})
+    void everyWindowAndEntrySizeRunsCleanOnADeviceOfItsOwnThread(String window, String cqe) throws IOException {
+        Path path = workload("CommType.all_reduce,400000", "CommType.broadcast,100000", "CommType.all_to_all,400000");
+        runClean(false, 2 * 100 * (24 + 3 + 12), path, "--ranks=4", "--window=" + window, "--cqe=" + cqe);
+    }
+
+    private void assertRaisesOne(Sabotage sabotage, String counter, boolean stepped) throws IOException {
+        Path path = workload("CommType.all_to_all,400000", "CommType.broadcast,100000", "CommType.all_reduce,400000");
+        Outcome outcome = run(sabotage, stepped, path, "--ranks=4");
+        assertTrue(sabotage.hasStruck(), "the device behaved");
+        assertEquals(Map.of(counter, 1L), outcome.risen(), () -> sabotage + ": " + outcome.json());
+        assertEquals(1, outcome.exitCode());
+    }
+
+    /** As with a given depth: a device that misbehaves once raises its counter by one, and no other, while queues fill and move. */
+    @ParameterizedTest
+    @CsvSource({
+        "DROP, lost",
+        "DUPLICATE, duplicated",
+        "SWAP, misordered",
+        "CORRUPT_QP, errors",
+        "CORRUPT_COUNTER, errors",
+        "CORRUPT_BYTE_COUNT, errors",
+        "CORRUPT_PAYLOAD, payload_mismatches",
+        "LATE_PAYLOAD, payload_mismatches"
+    })
+    void oneFaultRaisesItsCounterByOneAndNoOther(Sabotage.Kind kind, String counter) throws IOException {
+        for (long strikeAt : new long[] {0, 7, 1000, 3210}) {
+            assertRaisesOne(new Sabotage(kind, strikeAt), counter, true);
+        }
+    }
+
+    /** Only those that strike whether or not the queue is full at that moment. */
+    @ParameterizedTest
+    @CsvSource({"DROP, lost", "CORRUPT_PAYLOAD, payload_mismatches"})
+    void alsoWhenTheDeviceIsAThreadOfItsOwn(Sabotage.Kind kind, String counter) throws IOException {
+        assertRaisesOne(new Sabotage(kind, 1234), counter, false);
+    }
+
+    private static void assertRefused(String line, String... args) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int exitCode = Main.execute(new RunCommand(), new PrintWriter(out, true), new PrintWriter(err, true), args);
+        assertEquals("cqring: " + line, err.toString().strip());
+        assertEquals("", out.toString());
+        assertEquals(2, exitCode);
+    }
+
+    @Test
+    void whatCannotBeResizedIsRefusedInOneLine() {
+        assertRefused("--depth auto needs one poller, --pollers: 2", "run", "--depth", "auto", "--pollers", "2");
+        assertRefused(
+                "--depth auto needs queues that can be resized, not those of --merge",
+                "run",
+                "--depth",
+                "auto",
+                "--merge");
+        assertRefused("Invalid value for option '--depth': 'deep' is not an int, nor auto", "run", "--depth", "deep");
+    }
+
+    @Test
+    void aPersonIsToldTheDepths() throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        Path path = workload(times(10, "CommType.all_reduce,256000").toArray(String[]::new));
+        int exitCode = Main.execute(
+                new RunCommand(DeviceFaults.NONE, true),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                "run",
+                "--depth=auto",
+                "--ranks=4",
+                "--chunk=1000",
+                "--workload=" + path);
+        assertEquals(0, exitCode, err::toString);
+        assertTrue(out.toString().contains("4 x at most 64 entries of 64 bytes"), out::toString);
+        assertTrue(
+                out.toString().contains("auto: 32 to 512, at the end 64, resized 4 times, NIC held back 0 times"),
+                out::toString);
+    }
+}
