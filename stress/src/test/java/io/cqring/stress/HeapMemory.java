@@ -62,6 +62,11 @@ class HeapMemory extends QueueMemory {
     }
 
     @Override
+    public void fullFence() {
+        // Every access here is volatile: there is nothing left to order.
+    }
+
+    @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
         throw new UnsupportedOperationException("getBytes: no call under test copies bytes");
     }
