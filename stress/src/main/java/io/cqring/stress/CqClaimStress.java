@@ -197,7 +197,7 @@ public class CqClaimStress {
         }
     }
 
-    /** The owner bit sampled when the writer first looks at the count, not taken from the claim that went through. */
+    /** The owner bit of the first claim that was tried, not of the one that went through. */
     static final class PhaseSampled extends WeakMemory {
         private static final ThreadLocal<long[]> SAMPLE = ThreadLocal.withInitial(() -> new long[2]);
         private final int lapShift;
@@ -208,14 +208,13 @@ public class CqClaimStress {
         }
 
         @Override
-        public long getLongOpaque(long offset) {
-            long value = memory.getLongOpaque(offset);
+        public boolean compareAndSetLong(long offset, long expected, long value) {
             long[] sample = SAMPLE.get();
             if (offset == Region.PRODUCER_SEQUENCE && sample[1] == 0) {
-                sample[0] = value;
+                sample[0] = expected;
                 sample[1] = 1;
             }
-            return value;
+            return memory.compareAndSetLong(offset, expected, value);
         }
 
         @Override
