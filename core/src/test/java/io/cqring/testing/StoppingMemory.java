@@ -56,6 +56,12 @@ public final class StoppingMemory extends QueueMemory {
         left = count;
     }
 
+    /** Lets all stores through again: the call was cut short, and its process lives. */
+    public void resume() {
+        left = Long.MAX_VALUE;
+        stopped = false;
+    }
+
     /**
      * Runs something before each opaque or acquire load, so that a test can let the rest of the world go on just there.
      *
