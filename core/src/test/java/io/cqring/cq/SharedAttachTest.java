@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.cqring.cq.Numbered.Way;
 import io.cqring.memory.QueueMemory;
+import io.cqring.memory.RoleLock;
 import io.cqring.testing.FieldBug;
 import io.cqring.testing.StoppingMemory;
 import io.cqring.testing.StoppingMemory.Stopped;
@@ -502,6 +503,70 @@ class SharedAttachTest {
                     break;
                 }
             }
+        }
+    }
+
+    /** The one poller of many writers stops in front of each of its stores: what it had not returned comes again. */
+    @FieldBug(99)
+    @Shape.Every
+    void shouldGoOnWhereTheOnePollerStoppedAtAnyStore(Shape shape) {
+        int n = shape.capacity();
+        for (long stores = 0; ; stores++) {
+            QueueMemory real = QueueMemory.allocate(bytes(n, shape.stride(), WRITERS));
+            CompletionQueue queue = builder(shape, WRITERS, false).memory(real).create();
+            SharedWriter a = queue.newWriter();
+            SharedWriter b = queue.newWriter();
+            List<Long> written = new ArrayList<>();
+            for (long number = 0; real.getLong(Region.PRODUCER) - shape.start() < n - 1; number++) {
+                assertTrue(a.claim(1));
+                put(b, number, shape.stride());
+                assertEquals(1, a.abandon()); // an abandoned entry in front of each
+                written.add(number);
+            }
+            StoppingMemory stopping = new StoppingMemory(real);
+            CompletionQueue victim = CompletionQueue.attach(stopping);
+            List<Long> delivered = new ArrayList<>();
+            stopping.stopAfter(stores);
+            try {
+                while (victim.poll(c -> delivered.add(verified(c, shape.stride())), 3) != 0) {
+                    assertFalse(stopping.hasStopped());
+                }
+            } catch (Stopped expected) {
+                assertTrue(stopping.hasStopped());
+            }
+            CompletionQueue heir = CompletionQueue.attach(real);
+            List<Long> rest = pollAll(heir, shape.stride());
+            int again = delivered.size() + rest.size() - written.size();
+            assertTrue(again >= 0 && again <= 3, "again " + again);
+            assertEquals(written.subList(written.size() - rest.size(), written.size()), rest);
+            assertEquals(written.subList(0, delivered.size()), delivered);
+            assertEquals(0, heir.size(), "nothing is left, whatever was counted twice");
+            put(b, 99, shape.stride());
+            assertTrue(heir.size() >= 1);
+            assertEquals(List.of(99L), pollAll(heir, shape.stride()));
+            if (!stopping.hasStopped()) {
+                break;
+            }
+        }
+    }
+
+    @Test
+    void shouldTakeALockOnlyIfNobodyHasIt() throws IOException {
+        QueueMemory memory = QueueMemory.create(folder.resolve("region"), 64);
+        RoleLock first = memory.roleLock("role");
+        RoleLock second = QueueMemory.attach(folder.resolve("region")).roleLock("role");
+        for (int i = 0; i < 3; i++) {
+            assertTrue(first.tryAcquire());
+            assertTrue(first.tryAcquire(), "has it already");
+            assertFalse(second.tryAcquire());
+            assertFalse(second.isHeld());
+            second.release(); // does nothing to the first
+            assertTrue(first.isHeld());
+            assertThrows(IllegalStateException.class, second::acquire);
+            first.release();
+            assertTrue(second.tryAcquire());
+            assertFalse(first.tryAcquire());
+            second.release();
         }
     }
 

@@ -242,17 +242,12 @@ class SharedKillIT {
                 for (int i = 0; i < victims; i++) {
                     long first = ++series << 32;
                     expected.put(series, first);
-                    int stores = polls ? 600 : Math.max(10, Math.min(600, 8 * s.shape.capacity()));
-                    long stop = random.nextInt(3) != 0 ? random.nextInt(stores) : -1;
-                    living.add(doom(
-                            "writer",
-                            s,
-                            first,
-                            random,
-                            stop,
-                            -1,
-                            random.nextInt(200 + 20 * s.shape.capacity()),
-                            givesBack ? 1 : 0));
+                    int most = polls ? 600 : Math.max(10, Math.min(600, 8 * s.shape.capacity()));
+                    int kind = random.nextInt(4); // runs on, parks in front of a store, or (2, 3) of a release store
+                    long store = kind == 1 ? random.nextInt(most) : -1;
+                    long release = kind > 1 ? random.nextInt(1 + most / 4) : -1;
+                    long more = random.nextInt(200 + 20 * s.shape.capacity());
+                    living.add(doom("writer", s, first, random, store, release, more, givesBack ? 1 : 0));
                 }
                 List<Doomed> dead = new ArrayList<>();
                 while (!living.isEmpty()) {
@@ -368,12 +363,15 @@ class SharedKillIT {
             long first = row < 0 ? 0 : s.word(Region.row(row) + Region.ROW_FIRST);
             long count = row < 0 ? 0 : s.word(Region.row(row) + Region.ROW_COUNT);
             long producer = s.word(Region.PRODUCER);
+            long consumer = s.word(Region.CONSUMER);
             boolean open = false;
             boolean torn = false;
             boolean half = false;
             for (long next = first; next != first + count && next - producer < 0; next++) {
                 boolean its = s.id(next) >>> 32 == victim.series();
-                if (s.isPublished(next)) {
+                if (next - consumer < 0) { // polled, and its slot perhaps used again
+                    half = true;
+                } else if (s.isPublished(next)) {
                     half |= its && !s.isAbandoned(next);
                 } else {
                     open = true;
@@ -571,7 +569,7 @@ class SharedKillIT {
                 accepted = SharedVictim.way(written).publish(s.queue.writer(), written, s.shape.stride());
             } else {
                 // Now and then a claim that is given back once another is behind it: an abandoned entry.
-                boolean hole = random.nextInt(8) == 0 && shared[1].claim(1);
+                boolean hole = s.shape.capacity() != 1 && random.nextInt(8) == 0 && shared[1].claim(1);
                 accepted = NumberedShared.put(shared[0], SharedVictim.way(written), written, s.shape.stride());
                 if (hole) {
                     shared[1].abandon();

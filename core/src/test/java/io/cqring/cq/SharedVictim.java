@@ -16,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
  * {@code ready}, reads one line, and plays. What it has done stands in a second file, its ledger, which survives it.
  *
  * <p>Line: {@code role queue ledger first seed stopAtStore stopAtEntry batch}. A writer's first entry has the number
- * {@code first}. A stop of -1 never comes; at the others it parks, in front of a store to the queue or within a handler, and
- * says so in the ledger. A poller claims batches of {@code batch}; a writer gives claims back if that is not 0.
+ * {@code first}. A stop of -1 never comes; at the others it parks, in front of a store to the queue, within a handler (poller) or
+ * in front of a release store (writer, stopAtEntry), and says so in the ledger. A poller claims batches of {@code batch}; a writer gives claims back if that is not 0.
  */
 final class SharedVictim {
     /** Writer: number of the next entry, as far as calls have returned. Poller: entries in its log. */
@@ -57,12 +57,17 @@ final class SharedVictim {
         long stopAtStore = Long.parseLong(job[5]);
         this.stopAtEntry = Long.parseLong(job[6]);
         this.batch = Integer.parseInt(job[7]);
-        if (stopAtStore < 0) {
+        boolean stopsAtRelease = job[0].equals("writer") && stopAtEntry >= 0;
+        if (stopAtStore < 0 && !stopsAtRelease) {
             this.queue = CompletionQueue.attach(real);
         } else {
             StoppingMemory stopping = new StoppingMemory(real, this::park);
             this.queue = CompletionQueue.attach(stopping);
-            stopping.stopAfter(stopAtStore);
+            if (stopsAtRelease) {
+                stopping.stopAfterReleases(stopAtEntry);
+            } else {
+                stopping.stopAfter(stopAtStore);
+            }
         }
     }
 
