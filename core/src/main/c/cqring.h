@@ -4,7 +4,9 @@
  * Version 1: words of the region and entries of the reference profile, 32, 64 and 128 bytes. Needs C11, a little-endian machine
  * and 8-byte atomics without locks. Words are little endian; a test of the Java side compares every constant here with its own.
  *
- *   byte 0     header of the region, not described here: leave it alone
+ *   byte 0     header of the region: leave it alone. Byte 88 says the shape of the queue: this file is for shape 0 (one writer,
+ *              one poller); also for a device if bit 16 alone is set (many pollers: they step the consumer sequence by
+ *              compare-and-set). With many writers (bits 15:0 not 0) the slots lie elsewhere, and a claim needs a row
  *   byte 128   consumer sequence                                     written by the host
  *   byte 256   producer sequence | lost entries | rejected doorbells written by the device
  *   byte 384   dead | closed: bit 0 of a word of commands (other bits: not closed)

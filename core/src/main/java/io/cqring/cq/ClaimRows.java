@@ -1,7 +1,9 @@
 package io.cqring.cq;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.memory.RoleLock;
 import io.cqring.ring.RingGeometry;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The rows of a queue with many writers: which writer has which, and what becomes of the claims of a writer that is gone.
@@ -10,7 +12,10 @@ import io.cqring.ring.RingGeometry;
  * never got. For recovery that is enough: a sequence that is claimed, not published, covered by the row of a writer that is
  * gone and by no other can only belong to a writer that is gone (see {@link #fate}).
  *
- * <p>Opening, closing and recovery are rare and share a lock; no other call takes it.
+ * <p>Opening, closing and recovery are rare and share a lock; no other call takes it. In a file it is a lock between processes
+ * as well ({@code <file>.rows}), and each row that a writer has is locked ({@code <file>.writer-<row>}) by the writer's
+ * process until the row is free or the process ends. So a row that is not free and that nobody has locked is one of a process
+ * that is gone, or of a writer whose process has given it up.
  */
 final class ClaimRows {
     /** What recovery finds out about a sequence. */
@@ -25,6 +30,23 @@ final class ClaimRows {
         LOST
     }
 
+    /** What is known of the writer that has a row. */
+    private enum Owner {
+        NONE,
+
+        /** It may publish, or give back, what its row covers. */
+        OPEN,
+
+        /** It will do nothing any more. */
+        GONE
+    }
+
+    /** How often recovery looks at one sequence: writers may give something back each time, but not so often in a row. */
+    private static final int MOST_LOOKS = 1000;
+
+    /** How long one waits before one asks again whether another process, or another queue on the same file, is done. */
+    private static final long LOCK_RETRY_NS = 50_000;
+
     final QueueMemory memory;
     final RingGeometry geometry;
     final long startSequence;
@@ -33,11 +55,14 @@ final class ClaimRows {
     /** Where the writers wait for space, or null. */
     final CreditArm creditArm;
 
-    /** Whose each row is; null: free. */
+    /** The writers that this object has opened, by row, until they are gone. */
     private final SharedWriter[] writers;
 
-    /** Writers opened so far: the last one's number, which is what its row says of its owner. */
-    private long opened;
+    /** What this object and others on the same file take in turn; null if the memory is no file. */
+    private final RoleLock rowsLock;
+
+    /** For each row, held while there is a writer in {@code writers}; null if the memory is no file. */
+    private final RoleLock[] rowLocks;
 
     ClaimRows(
             QueueMemory memory,
@@ -52,6 +77,11 @@ final class ClaimRows {
         this.policy = policy;
         this.creditArm = creditArm;
         this.writers = new SharedWriter[most];
+        this.rowsLock = memory.roleLock("rows");
+        this.rowLocks = rowsLock == null ? null : new RoleLock[most];
+        for (int row = 0; rowLocks != null && row != most; row++) {
+            rowLocks[row] = memory.roleLock("writer-" + row);
+        }
     }
 
     static int offset(int row) {
@@ -60,60 +90,142 @@ final class ClaimRows {
 
     /** A new writer in a free row. */
     synchronized SharedWriter open() {
-        for (int row = 0; row != writers.length; row++) {
-            if (writers[row] == null) {
-                memory.putLong(offset(row) + CqRegion.ROW_OWNER, ++opened);
-                writers[row] = new SharedWriter(this, row, policy);
-                return writers[row];
+        lock();
+        try {
+            for (int row = 0; row != writers.length; row++) {
+                if (isFree(row) && (rowLocks == null || rowLocks[row].tryAcquire())) {
+                    memory.putLong(
+                            offset(row) + CqRegion.ROW_COUNT, 0); // whoever freed it may have been killed half-way
+                    memory.putLong(
+                            offset(row) + CqRegion.ROW_OWNER,
+                            ProcessHandle.current().pid());
+                    writers[row] = new SharedWriter(this, row, policy);
+                    return writers[row];
+                }
             }
+        } finally {
+            unlock();
         }
-        throw new IllegalStateException("completion queue takes at most " + writers.length
-                + " writers, and all are open: close one, or call recover() if threads have ended without");
+        throw new IllegalStateException(
+                "completion queue takes at most " + writers.length
+                        + " writers, and all are open: close one, or call recover() if threads or processes have ended without");
     }
 
     /** A writer that will write no more: frees its row, at once unless its last claim is open and cannot be settled yet. */
     synchronized void retire(SharedWriter writer, boolean queueClosed) {
         writer.markGone();
-        if (writers[writer.row()] != writer || queueClosed) {
-            return; // freed already, or nobody may touch the memory any more
+        int row = writer.row();
+        if (writers[row] != writer) {
+            return; // gone already
         }
-        if (writer.held == 0) {
-            free(writer.row());
-        } else {
-            settle(writer.row(), gone());
+        if (queueClosed) {
+            giveUp(row); // nobody may touch the memory any more
+            return;
+        }
+        lock();
+        try {
+            Owner[] owners = owners();
+            giveUp(row);
+            if (writer.held == 0) {
+                free(row);
+            } else {
+                settle(row, owners);
+            }
+        } finally {
+            unlock();
         }
     }
 
     /** Takes back what writers that are gone have claimed, and frees their rows. Returns entries abandoned. */
     synchronized int recover() {
-        boolean[] gone = gone();
-        int abandoned = 0;
-        for (int row = 0; row != gone.length; row++) {
-            if (gone[row]) {
-                writers[row].markGone();
-                abandoned += settle(row, gone);
+        lock();
+        try {
+            Owner[] owners = owners();
+            int abandoned = 0;
+            for (int row = 0; row != owners.length; row++) {
+                if (owners[row] == Owner.GONE) {
+                    if (writers[row] != null) {
+                        writers[row].markGone();
+                        giveUp(row);
+                    }
+                    abandoned += settle(row, owners);
+                }
+            }
+            return abandoned;
+        } finally {
+            unlock();
+        }
+    }
+
+    /** Gives up this process's locks, once the queue is closed: nobody opens or recovers any more. Any thread. */
+    void releaseLocks() {
+        for (int row = 0; rowLocks != null && row != rowLocks.length; row++) {
+            rowLocks[row].release();
+        }
+    }
+
+    private void lock() {
+        while (rowsLock != null && !rowsLock.tryAcquire()) {
+            LockSupport.parkNanos(LOCK_RETRY_NS);
+        }
+    }
+
+    private void unlock() {
+        if (rowsLock != null) {
+            rowsLock.release();
+        }
+    }
+
+    private boolean isFree(int row) {
+        return writers[row] == null && memory.getLong(offset(row) + CqRegion.ROW_OWNER) == 0;
+    }
+
+    /** This process has no writer in the row any more. If the row is not free, whoever recovers may settle it. */
+    private void giveUp(int row) {
+        writers[row] = null;
+        if (rowLocks != null) {
+            rowLocks[row].release();
+        }
+    }
+
+    /** Found out once per recovery, before anything else is read: whoever goes meanwhile counts as open. */
+    private Owner[] owners() {
+        Owner[] owners = new Owner[writers.length];
+        for (int row = 0; row != owners.length; row++) {
+            if (isFree(row)) {
+                owners[row] = Owner.NONE;
+            } else if (writers[row] != null) {
+                owners[row] = writers[row].isGone() ? Owner.GONE : Owner.OPEN;
+            } else {
+                owners[row] = isLockedElsewhere(row) ? Owner.OPEN : Owner.GONE;
             }
         }
-        return abandoned;
+        return owners;
     }
 
-    /** Found out once per recovery, before anything else is read: whoever goes meanwhile counts as alive. */
-    private boolean[] gone() {
-        boolean[] gone = new boolean[writers.length];
-        for (int row = 0; row != gone.length; row++) {
-            gone[row] = writers[row] != null && writers[row].isGone();
+    /**
+     * Whether a writer of another process, or of another queue object of this process, has the row. If not, the system's lock
+     * shows us all that its last owner stored. It has no owner again before we are done: that takes the rows' lock.
+     */
+    private boolean isLockedElsewhere(int row) {
+        if (rowLocks == null) {
+            return false;
         }
-        return gone;
+        if (!rowLocks[row].tryAcquire()) {
+            return true;
+        }
+        rowLocks[row].release();
+        return false;
     }
 
-    private int settle(int row, boolean[] gone) {
+    private int settle(int row, Owner[] owners) {
         long first = memory.getLong(offset(row) + CqRegion.ROW_FIRST); // its writer is gone: plain
         long count = memory.getLong(offset(row) + CqRegion.ROW_COUNT);
         long end = first + Math.max(0, Math.min(count, geometry.capacity()));
         int abandoned = 0;
         boolean settled = true;
         for (long next = first; next != end; next++) {
-            switch (fate(next, gone)) {
+            switch (fate(next, owners)) {
                 case LOST -> {
                     abandon(next);
                     abandoned++;
@@ -131,7 +243,6 @@ final class ClaimRows {
     private void free(int row) {
         memory.putLong(offset(row) + CqRegion.ROW_COUNT, 0);
         memory.putLong(offset(row) + CqRegion.ROW_OWNER, 0);
-        writers[row] = null;
     }
 
     /**
@@ -140,10 +251,11 @@ final class ClaimRows {
      * <p>Why it is right: let the sequence be claimed when the producer sequence is read. If by a writer that is not gone, its
      * row has covered it since before that claim, and does until it is published or given back. So either the row is seen to
      * cover it; or it was published before the row was read, and the owner bit shows it; or it was given back in between, and
-     * the count of give-backs has changed. If none of these, the claimer is gone, and will do nothing with it any more.
+     * the count of give-backs has changed. If none of these, the claimer is gone, and will do nothing with it any more. Writers of
+     * other processes are no different: they share these words, and whether they live we know from the locks of their rows.
      */
-    private Fate fate(long next, boolean[] gone) {
-        while (true) { // again only if a writer has given something back meanwhile
+    private Fate fate(long next, Owner[] owners) {
+        for (int looks = 0; looks != MOST_LOOKS; looks++) { // again only if a writer has given something back meanwhile
             // Edge CLAIM-DEAD, recovering end: the count of give-backs, the claimed count, the rows, the owner bit,
             // then the count of give-backs again. Partner: SharedWriter.storeRow and giveBack. Weaker (in another
             // order): the entry of a living writer is abandoned. Shown by ClaimDeadStress.
@@ -151,8 +263,8 @@ final class ClaimRows {
             if (memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE) - next <= 0 || isPublished(next)) {
                 return Fate.SETTLED; // asked first, because a row goes on covering what its writer has published
             }
-            for (int row = 0; row != gone.length; row++) {
-                if (!gone[row] && covers(row, next)) {
+            for (int row = 0; row != owners.length; row++) {
+                if (owners[row] == Owner.OPEN && covers(row, next)) {
                     return Fate.MAY_BE_ANOTHERS;
                 }
             }
@@ -164,6 +276,7 @@ final class ClaimRows {
                 return Fate.LOST;
             }
         }
+        return Fate.MAY_BE_ANOTHERS;
     }
 
     /** Whether a sequence that is claimed, or was when we looked, is published; its slot may have been used again since. */

@@ -17,7 +17,7 @@ import java.util.Objects;
  * <p><b>Role:</b> one thread, the first that calls, until it calls {@link #release} or ends; any other gets an
  * {@link IllegalStateException}. What is claimed stays with the poller when it changes hands. A thread may have several pollers;
  * a handler may use any of them but the one that called it. <b>Progress:</b> lock-free; a poller that stops at any point holds up
- * nobody, but what it had claimed waits for it. Every call ends: each claim that is lost was won by another poller, and a call
+ * nobody, but what it had claimed waits for it, and is lost with its process. Every call ends: each claim that is lost was won by another poller, and a call
  * gives up once the queue has moved on by {@link CompletionQueue#capacity} entries since it began, for then all that was ready
  * has been taken. <b>Allocation:</b> none after creation. <b>Visibility:</b> all the device wrote before it published a
  * completion is visible once the completion is polled.
@@ -71,6 +71,11 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     @Override
     String endName() {
         return "thread of this completion poller";
+    }
+
+    @Override
+    boolean isForManyProcesses() {
+        return true;
     }
 
     @Override

@@ -78,26 +78,37 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * consumer sequence: it gets those entries again that a call which did not finish had handled and not yet returned, at
      * most as many as one call may take. What {@link #pollInto} had copied out is gone with its process. See also {@link CompletionWriter#recover}.
      *
-     * <p><b>Other memory</b> ({@link QueueMemory#wrap}) has no such guard: nobody may play an end while it is attached again.
+     * <p><b>Many writers, many pollers:</b> any number of processes may attach. A {@link CompletionPoller} takes no role: each
+     * claims for itself. A {@link SharedWriter} is one of the writers that the queue was made for, counted over all processes; its
+     * place is locked by its process ({@code <file>.writer-<place>}) until it is closed, recovered, or the process ends. If a process
+     * is killed, {@link #recover} in any other takes back what its writers had claimed and not published, and what its pollers had
+     * claimed and not delivered is lost: at most one batch for each poller.
+     *
+     * <p><b>Other memory</b> ({@link QueueMemory#wrap}) has no such guard: nobody may play an end while it is attached again, and
+     * {@link #recover} takes all writers but those of its own queue object for gone.
      *
      * @param memory a region that holds a queue
-     * @return the host end; {@link #writer} is the device end
+     * @return the host end; {@link #writer} or {@link #newWriter} is the device end
      * @throws CqAttachException if the region holds no queue, or not yet, or one that this version cannot work with; nothing is
      *                           changed
      */
     public static CompletionQueue attach(QueueMemory memory) {
         CqHeader header = CqHeader.read(memory);
-        RingGeometry geometry = CqRegion.geometry(header.capacity(), header.strideBytes(), 1);
-        CqRegion.requirePlausible(memory, header.startSequence(), header.capacity());
+        RingGeometry geometry = CqRegion.geometry(header.capacity(), header.strideBytes(), header.writers());
+        CqRegion.requirePlausible(memory, header);
         Builder chosen = new Builder(header.capacity())
                 .strideBytes(header.strideBytes())
                 .overrunPolicy(header.policy())
-                .startSequence(header.startSequence());
+                .startSequence(header.startSequence())
+                .writers(header.writers());
+        chosen.shared = header.sharedPollers();
         CompletionQueue queue = new CompletionQueue(memory, geometry, chosen);
         if (!queue.isInFile()) { // else each end resumes once it has its role
             queue.resume();
-            queue.writer.resume();
-            queue.findGaps();
+            if (queue.writer != null) {
+                queue.writer.resume();
+                queue.findGaps();
+            }
         }
         return queue;
     }
@@ -218,10 +229,12 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
 
     /**
      * Opens a device end of a queue with many writers, one per writing thread. Any thread; may wait for another newWriter,
-     * recover, or close of a writer.
+     * recover, or close of a writer, also of another process if the queue is in a file.
      *
      * @return a new writer, to be closed when it is no longer needed
-     * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for, or is closed
+     * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for (in all processes),
+     *                               or is closed
+     * @throws java.io.UncheckedIOException if a lock file beside the region cannot be opened; no writer is opened
      */
     public SharedWriter newWriter() {
         return claimRows().open();
@@ -229,16 +242,18 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
 
     /**
      * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, and writers closed
-     * after a call that an exception had cut short. Their entries become abandoned ones, which polls pass over, so that
+     * after a call that an exception had cut short; in a file, also the writers of processes that have ended, in whatever way. Of
+     * another living process, or another queue object on the file, only its own recover can tell which threads have ended. Their entries become abandoned ones, which polls pass over, so that
      * completions behind them can be polled; what they had published stays. The writers are closed and their places free for
      * {@link #newWriter}.
      *
      * <p>A living writer's claim is never touched, however long it is open. While one may, by what its row says, own a sequence
      * that one that is gone may own too, nothing is decided about it: call again later. Any thread, at any time; may wait for
-     * another recover, newWriter, or close of a writer. Writers and poller need not stop.
+     * another recover, newWriter, or close of a writer, also of another process. Writers and poller need not stop.
      *
      * @return entries abandoned by this call
      * @throws IllegalStateException if the queue was made for one writer, or is closed
+     * @throws java.io.UncheckedIOException if a lock file beside the region cannot be opened; call again
      */
     public int recover() {
         return claimRows().recover();
@@ -435,7 +450,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * may also be too high, by what was polled and published during the call.
      *
      * <p>With many writers, open claims count as well: what is claimed and neither published nor given back may or may not become
-     * a completion, so fewer may be ready. Abandoned entries do not count.
+     * a completion, so fewer may be ready. Abandoned entries do not count. A thread or process that ends while it abandons or passes
+     * over entries may leave their count wrong for good: then size is too low or too high by these, but never 0 if a
+     * completion is ready.
      *
      * <p>With shared pollers every thread is such another thread: the count is of what no poller has claimed, and a poll may find
      * less, or nothing, because another poller came first. With many writers as well it may for a moment be too low, by abandoned
@@ -450,7 +467,26 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long abandoned = claimRows == null ? 0 : abandonedAndNotPassedOver();
         long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
-        return (int) Math.max(0, Math.min(published - consumed - abandoned - gaps, mostUnpolled));
+        long size = published - consumed - abandoned - gaps;
+        if (size <= 0 && abandoned != 0) {
+            size = countUnlessAbandoned(consumed, published);
+        }
+        return (int) Math.max(0, Math.min(size, mostUnpolled));
+    }
+
+    /** For when the counts say that all is abandoned: one that died may have left them wrong. Asks the slots. */
+    private long countUnlessAbandoned(long consumed, long published) {
+        long count = 0;
+        final long most = Math.min(published - consumed, capacity);
+        for (long next = consumed; next - consumed < most; next++) {
+            final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+            final long header = header(memory, slot);
+            final boolean valid = ((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) == 0;
+            if (!valid || !CqeOpcode.isPassedOver(CqeLayout.opcode(header))) {
+                count++;
+            }
+        }
+        return count;
     }
 
     /** To be called after the consumer sequence was loaded: what it has passed, both counts have counted. */
@@ -458,7 +494,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         // Edge CQ-COUNT, observing end. Partner: ClaimRows.abandon. First what was passed over, then what was
         // abandoned, which is never less. Weaker: an abandoned entry that has been passed over is subtracted again.
         long passed = memory.getLongAcquire(CqRegion.PASSED_OVER);
-        return memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed;
+        return Math.max(0, memory.getLongAcquire(CqRegion.ABANDONED_ENTRIES) - passed);
     }
 
     /**
@@ -882,6 +918,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         releaseProcessRole();
         if (writer != null) {
             writer.releaseProcessRole();
+        } else {
+            claimRows.releaseLocks();
         }
     }
 
@@ -938,7 +976,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
          * Sets how many may write at the same time. With 1, the queue has one {@link CompletionQueue#writer}; with more, each
          * writing thread opens a {@link SharedWriter} by {@link CompletionQueue#newWriter}.
          *
-         * @param most the most writers that may be open, 1 to 64
+         * @param most the most writers that may be open, 1 to 64; if the queue is in a file, in all processes together
          * @return this
          */
         public Builder writers(int most) {
@@ -1040,12 +1078,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         }
 
         private void requireFitForFile(QueueMemory region) {
-            if (writers != 1 || shared || merging) {
+            if (merging) {
                 throw new IllegalArgumentException(
-                        "a queue in a file has one writer and one poller and does not merge: "
-                                + (writers != 1
-                                        ? "writers(" + writers + ")"
-                                        : shared ? "sharedPollers()" : "merging()"));
+                        "a queue in a file does not merge, for a poller that takes over would"
+                                + " not know how much of a slot was handed out: merging()");
             }
             if (region.getLongOpaque(CqRegion.MAGIC) != 0) {
                 throw new IllegalArgumentException(

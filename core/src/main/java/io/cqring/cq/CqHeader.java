@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  *   byte 64    overrun policy: 0 ERROR, 1 DROP_NEW, 2 BACKPRESSURE
  *   byte 72    start sequence
  *   byte 80    epoch: in a file a random number, drawn by create; tells it from one made later under that name. Else 0
- *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17; 0: one writer, one poller, as it is in every file
+ *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17 (never in a file); 0: one writer, one poller
  *   byte 96    zero, three words
  *   byte 120   CRC-32C of bytes 8 to 119, zero extended
  * </pre>
@@ -51,11 +51,21 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
     private static final long LAYOUT_VERSION = 1;
     private static final long REFERENCE_LAYOUT = 1;
 
-    /** The only shape that can be attached. */
-    private static final long ONE_WRITER_ONE_POLLER = 0;
+    private static final long WRITERS_LESS_ONE = 0xFFFF;
+    private static final long SHARED_POLLERS = 1L << 16;
+    private static final long MERGING = 1L << 17;
 
     static long shape(int writers, boolean sharedPollers, boolean merging) {
-        return writers - 1 | (sharedPollers ? 1L << 16 : 0) | (merging ? 1L << 17 : 0);
+        return writers - 1 | (sharedPollers ? SHARED_POLLERS : 0) | (merging ? MERGING : 0);
+    }
+
+    /** The most writers; 1: the queue has one. */
+    int writers() {
+        return (int) (shape & WRITERS_LESS_ONE) + 1;
+    }
+
+    boolean sharedPollers() {
+        return (shape & SHARED_POLLERS) != 0;
     }
 
     /** Stores everything but the magic, which stays 0. */
@@ -66,9 +76,8 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         words[LAYOUT] = REFERENCE_LAYOUT;
         words[STRIDE] = strideBytes;
         words[CAPACITY] = capacity;
-        final int writers = (int) (shape & 0xFFFF) + 1;
-        words[FIRST_SLOT] = CqRegion.geometry(capacity, strideBytes, writers).firstSlotOffset();
-        words[REGION_BYTES] = CqRegion.requiredBytes(capacity, strideBytes, writers);
+        words[FIRST_SLOT] = CqRegion.geometry(capacity, strideBytes, writers()).firstSlotOffset();
+        words[REGION_BYTES] = CqRegion.requiredBytes(capacity, strideBytes, writers());
         words[POLICY] = code(policy);
         words[START_SEQUENCE] = startSequence;
         words[EPOCH] = epoch;
@@ -110,19 +119,22 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         require(memory, "layout version", LAYOUT_VERSION, words[VERSION]);
         require(memory, "checksum", checksum(words), words[CRC]);
         require(memory, "entry layout", REFERENCE_LAYOUT, words[LAYOUT]);
-        require(memory, "shape", ONE_WRITER_ONE_POLLER, words[SHAPE]);
+        require(memory, "bits of the shape for merging and beyond", 0, words[SHAPE] & -MERGING);
+        int writers = 1
+                + (int) narrow(
+                        memory, "writers less one", words[SHAPE] & WRITERS_LESS_ONE, 0, CqRegion.MAX_WRITERS - 1);
         for (int i = SHAPE + 1; i != CRC; i++) {
             require(memory, "reserved word at byte " + i * Long.BYTES, 0, words[i]);
         }
         int stride = (int) narrow(memory, "stride", words[STRIDE], 32, 128);
         int capacity = (int) narrow(memory, "capacity", words[CAPACITY], 1, CqRegion.MAX_CAPACITY);
         try {
-            CqRegion.geometry(capacity, stride, 1);
+            int firstSlot = CqRegion.geometry(capacity, stride, writers).firstSlotOffset();
+            require(memory, "first slot offset", firstSlot, words[FIRST_SLOT]);
         } catch (IllegalArgumentException e) {
             throw refused(memory, e.getMessage(), false);
         }
-        require(memory, "first slot offset", CqRegion.FIRST_SLOT, words[FIRST_SLOT]);
-        require(memory, "region bytes", CqRegion.requiredBytes(capacity, stride, 1), words[REGION_BYTES]);
+        require(memory, "region bytes", CqRegion.requiredBytes(capacity, stride, writers), words[REGION_BYTES]);
         narrow(memory, "region bytes", words[REGION_BYTES], CqRegion.FIRST_SLOT, size);
         OverrunPolicy policy = policy((int) narrow(memory, "overrun policy", words[POLICY], 0, 2));
         return new CqHeader(stride, capacity, policy, words[START_SEQUENCE], words[SHAPE]);

@@ -21,7 +21,7 @@ import io.cqring.ring.RingGeometry;
  * </pre>
  *
  * <p>One writer: the producer sequence counts what is published. Many writers: it counts what is claimed; a row says what its
- * writer may have claimed and not yet published. Owner 0 is a free row.
+ * writer may have claimed and not yet published. Owner 0 is a free row, else it is the id of the process that opened it.
  */
 final class CqRegion {
     static final int MAGIC = 0;
@@ -82,7 +82,11 @@ final class CqRegion {
     }
 
     private static int firstSlot(int writers) {
-        return FIRST_ROW + (writers == 1 ? 0 : writers * ROW_BYTES);
+        return FIRST_ROW + rows(writers) * ROW_BYTES;
+    }
+
+    private static int rows(int writers) {
+        return writers == 1 ? 0 : writers;
     }
 
     /**
@@ -102,6 +106,9 @@ final class CqRegion {
                 memory.putLong(geometry.offset(firstUse) + CqeLayout.HEADER_OFFSET, invalid);
             }
         }
+        for (int row = 0; row != rows(header.writers()); row++) {
+            memory.putLong(FIRST_ROW + row * ROW_BYTES + ROW_FIRST, startSequence);
+        }
         memory.putLong(CONSUMER_SEQUENCE, startSequence);
         memory.putLong(PRODUCER_SEQUENCE, startSequence);
         header.write(memory, epoch);
@@ -112,7 +119,9 @@ final class CqRegion {
      * Checks the words that change, at attach, while both ends may be at work. Nothing that is read here is used: each end
      * reads its own index again when it has its role, and checks that value.
      */
-    static void requirePlausible(QueueMemory memory, long startSequence, int capacity) {
+    static void requirePlausible(QueueMemory memory, CqHeader header) {
+        final long startSequence = header.startSequence();
+        final int capacity = header.capacity();
         // Both may move meanwhile, so the consumer sequence is looked at before and after: the host cannot be more than
         // a batch ahead of a producer sequence loaded later, nor more than a ring behind one loaded earlier.
         // Edge CQ-CREDIT and edge CQ-COUNT, observing ends. Partners: HostEnd.publishConsumed,
@@ -122,7 +131,14 @@ final class CqRegion {
         long published = memory.getLongAcquire(PRODUCER_SEQUENCE);
         long consumedAfter = memory.getLongOpaque(CONSUMER_SEQUENCE);
         requireReachable(memory, startSequence, capacity, consumedBefore, published, consumedAfter);
-        for (int offset : new int[] {LOST_ENTRIES, REJECTED_DOORBELLS}) {
+        if (header.writers() != 1 && consumedBefore - published > 0) { // entries are counted before they are published
+            throw CqHeader.refused(
+                    memory,
+                    "consumer sequence must be at most the producer sequence, as there are many writers: consumer "
+                            + consumedBefore + ", producer " + published,
+                    false);
+        }
+        for (int offset : new int[] {PASSED_OVER, LOST_ENTRIES, REJECTED_DOORBELLS, ABANDONED_ENTRIES, GIVE_BACKS}) {
             long count = memory.getLongOpaque(offset);
             if (count < 0) {
                 throw CqHeader.refused(memory, "counter at byte " + offset + " must be 0 or more: " + count, false);
@@ -137,6 +153,25 @@ final class CqRegion {
             throw CqHeader.refused(
                     memory,
                     "control word at byte " + CLOSED + " must be 0 or 1 (a resize or a drain is under way): " + control,
+                    false);
+        }
+        for (int row = 0; row != rows(header.writers()); row++) {
+            requirePlausibleRow(memory, row, startSequence, capacity);
+        }
+    }
+
+    /** Whatever its writer does meanwhile, each of the words is one that it has stored. */
+    private static void requirePlausibleRow(QueueMemory memory, int row, long startSequence, int capacity) {
+        final int offset = FIRST_ROW + row * ROW_BYTES;
+        final long owner = memory.getLongOpaque(offset + ROW_OWNER);
+        final long first = memory.getLongOpaque(offset + ROW_FIRST);
+        final long count = memory.getLongOpaque(offset + ROW_COUNT);
+        if (owner < 0 || first - startSequence < 0 || count < 0 || count > capacity) {
+            throw CqHeader.refused(
+                    memory,
+                    "row " + row + " must have an owner of 0 or more, a first sequence of " + startSequence
+                            + " or later and a count of 0 to " + capacity + ": owner " + owner + ", first " + first
+                            + ", count " + count,
                     false);
         }
     }

@@ -96,7 +96,7 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     private final AtomicReference<Thread> role = new AtomicReference<>();
 
-    /** This process's right to play the end, or null if the memory is no file. */
+    /** This process's right to play the end; null if the memory is no file, or many processes may. */
     private final RoleLock processRole;
 
     QueueEnd(QueueMemory memory, RingGeometry geometry, long startSequence) {
@@ -104,11 +104,16 @@ abstract class QueueEnd extends QueueEndRightPad {
         this.strideShift = geometry.strideShift();
         this.startSequence = startSequence;
         this.sequence = startSequence;
-        this.processRole = memory.roleLock(endName());
+        this.processRole = isForManyProcesses() ? null : memory.roleLock(endName());
         useRing(new Ring(memory, geometry));
     }
 
-    /** Whether other processes may play the ends as well. */
+    /** Whether ends of this kind work side by side, also in several processes: then a process takes no role. */
+    boolean isForManyProcesses() {
+        return false;
+    }
+
+    /** Whether other processes may play the ends as well. For the ends that a queue has one of. */
     final boolean isInFile() {
         return processRole != null;
     }

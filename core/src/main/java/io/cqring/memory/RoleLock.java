@@ -11,9 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -42,8 +40,8 @@ public final class RoleLock {
     /** Roles that this JVM holds, by lock file. Guarded by the class, as is all that follows. */
     private static final Map<Path, RoleLock> HELD = new HashMap<>();
 
-    /** Channels that must stay open: closing them would drop a lock that other classes of this JVM hold. */
-    private static final List<FileChannel> KEPT_OPEN = new ArrayList<>();
+    /** Channels that must stay open: closing them would drop a lock that other classes of this JVM hold. By lock file. */
+    private static final Map<Path, FileChannel> KEPT_OPEN = new HashMap<>();
 
     private final Path file;
     private final String role;
@@ -65,38 +63,59 @@ public final class RoleLock {
      * @throws UncheckedIOException  if the lock file cannot be opened or locked; the role is not taken
      */
     public void acquire() {
+        String holder = take();
+        if (holder != null) {
+            throw refused(holder);
+        }
+    }
+
+    /**
+     * Takes the role for this process if nobody has it. Does not wait.
+     *
+     * @return true if this object has the role now; false if another process has it, or another object of this process
+     * @throws UncheckedIOException if the lock file cannot be opened or locked; the role is not taken
+     */
+    public boolean tryAcquire() {
+        return take() == null;
+    }
+
+    /** Takes the role, or says who has it. */
+    private String take() {
         synchronized (RoleLock.class) {
             if (channel != null) {
-                return;
+                return null;
             }
             if (HELD.containsKey(file)) {
-                throw refused("this process, through another attached queue");
+                return "this process, through another attached queue";
             }
             try {
-                open();
+                return open();
             } catch (IOException e) {
                 throw new UncheckedIOException("cannot lock " + file, e);
             }
         }
     }
 
-    private void open() throws IOException {
-        FileChannel opened =
-                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    private String open() throws IOException {
+        FileChannel kept = KEPT_OPEN.remove(file);
+        FileChannel opened = kept != null
+                ? kept
+                : FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
         boolean keep = false;
         try {
             FileLock lock = opened.tryLock(LOCKED_BYTE, 1, false);
             if (lock == null) {
-                throw refused(holder(opened));
+                return holder(opened);
             }
             writeHolder(opened);
             keep = true;
             channel = opened;
             HELD.put(file, this);
+            return null;
         } catch (OverlappingFileLockException e) {
             keep = true;
-            KEPT_OPEN.add(opened); // the lock belongs to a copy of this class: see above
-            throw refused("this process, through another class loader");
+            KEPT_OPEN.put(file, opened); // the lock belongs to a copy of this class: see above
+            return "this process, through another class loader";
         } finally {
             if (!keep) {
                 opened.close();

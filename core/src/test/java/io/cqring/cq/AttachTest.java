@@ -204,7 +204,10 @@ class AttachTest {
         }
         Object[][] sealed = {
             {3, 2L, "entry layout must be 1: 2"},
-            {11, 1L, "shape must be 0: 1"},
+            {11, 1L, "first slot offset must be 768: 512"},
+            {11, 64L, "writers less one must be 0 to 63: 64"},
+            {11, 1L << 17, "bits of the shape for merging and beyond must be 0: 131072"},
+            {11, 1L << 18, "bits of the shape for merging and beyond must be 0: 262144"},
             {13, 7L, "reserved word at byte 104 must be 0: 7"},
             {4, 256L, "stride must be 32 to 128: 256"},
             {4, 48L, "entry must be 32, 64 or 128 bytes: 48"},
@@ -250,6 +253,7 @@ class AttachTest {
             case 8 -> value >= 0 && value <= 2;
             case 9 -> START - value >= 0; // sequences at START were reached from there
             case 10 -> true; // epoch: any
+            case 11 -> value == 1 << 16; // shared pollers
             default -> false;
         };
     }
@@ -323,7 +327,12 @@ class AttachTest {
                 memory.putBytes(0, good, 0, good.length);
                 put(memory, words);
                 if (acceptable(word, value)) {
-                    exercise(CompletionQueue.attach(memory), new SplittableRandom(value));
+                    CompletionQueue queue = CompletionQueue.attach(memory);
+                    if (word == 11) {
+                        SharedAttachTest.exercise(queue, new SplittableRandom(value));
+                    } else {
+                        exercise(queue, new SplittableRandom(value));
+                    }
                 } else {
                     assertFalse(refusal(memory).isUnfinished());
                     refused++;

@@ -22,15 +22,15 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Kills one of two processes at a busy moment (SIGKILL), takes its role over and checks every entry. {@code -Dcqring.test.kills}
- * says how often; the seed that is printed repeats the plan, not the moment at which the system stops a process.
+ * Kills one of two processes at a busy moment (SIGKILL), takes its role over and checks every entry. Half of {@code -Dcqring.test.kills}
+ * is done here; the seed that is printed repeats the plan, not the moment at which the system stops a process.
  *
  * <p>Half of the victims run until the kill finds them; the others have parked by then, in front of a store that was drawn or
  * within a handler, so that rare moments come often.
  */
 @Timeout(value = 20, unit = TimeUnit.MINUTES) // turns a hang into a failure
 class KillIT {
-    private static final int KILLS = Integer.getInteger("cqring.test.kills", 500);
+    private static final int KILLS = Integer.getInteger("cqring.test.kills", 500) / 2;
     private static final int KILLS_PER_QUEUE = 10;
     private static final int STANDBY = 3;
     private static final int[] CAPACITIES = {1, 2, 4, 8, 64, 256};

@@ -22,6 +22,7 @@ public final class StoppingMemory extends QueueMemory {
     private final Runnable onStop;
     private LongConsumer beforeLoad = offset -> {};
     private long left = Long.MAX_VALUE;
+    private long releasesLeft = Long.MAX_VALUE;
     private boolean stopped;
     private long stores;
     private long releases;
@@ -54,6 +55,22 @@ public final class StoppingMemory extends QueueMemory {
      */
     public void stopAfter(long count) {
         left = count;
+    }
+
+    /**
+     * Lets some more release stores through, and all others up to the next one of these.
+     *
+     * @param count release stores, 0 or more
+     */
+    public void stopAfterReleases(long count) {
+        releasesLeft = count;
+    }
+
+    /** Lets all stores through again: the call was cut short, and its process lives. */
+    public void resume() {
+        left = Long.MAX_VALUE;
+        releasesLeft = Long.MAX_VALUE;
+        stopped = false;
     }
 
     /**
@@ -138,6 +155,9 @@ public final class StoppingMemory extends QueueMemory {
 
     @Override
     public void putLongRelease(long offset, long value) {
+        if (releasesLeft-- == 0) {
+            left = 0;
+        }
         store();
         releases++;
         real.putLongRelease(offset, value);
