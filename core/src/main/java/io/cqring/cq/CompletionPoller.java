@@ -26,6 +26,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** Entries that a claim takes at most if the caller does not say. */
     static final int DEFAULT_BATCH = 64;
 
+    /** The most bytes of a batch: two have room in one memory. */
+    static final int MOST_BYTES = 1 << 29;
+
     /** Claims for which a poller remembers that another was faster. */
     private static final int RIVALRY = 64;
 
@@ -58,7 +61,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private boolean closed;
 
     CompletionPoller(CompletionQueue queue, int batch) {
-        super(queue.memory, queue.geometry(), 0);
+        super(queue.memory, queue.geometry(), 0, queue.compact);
         this.queue = queue;
         this.strideBytes = queue.strideBytes();
         this.batch = batch;
@@ -340,7 +343,8 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /**
      * Copies ready entries, at most {@code most} and none at or past {@code end}, and claims them. False if none is ready, or
      * others have taken all before {@code end}. Each turn but the last means that the consumer sequence went up, and it only
-     * does so until {@code end}: at most {@code capacity} turns in a call, of at most two batches each.
+     * does so until {@code end}; or that a block was copied ahead, once per block. So a call ends after at most twice
+     * {@code capacity} turns, of at most a batch each.
      */
     private boolean claim(int most, long end) {
         long first = consumed();

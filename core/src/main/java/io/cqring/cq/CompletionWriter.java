@@ -41,8 +41,9 @@ public final class CompletionWriter extends QueueEnd {
             long startSequence,
             OverrunPolicy policy,
             boolean merging,
+            boolean compact,
             CreditArm creditArm) {
-        super(memory, geometry, startSequence);
+        super(memory, geometry, startSequence, compact);
         this.policy = policy;
         this.creditArm = creditArm;
         this.strideBytes = geometry.strideBytes();
@@ -66,7 +67,7 @@ public final class CompletionWriter extends QueueEnd {
     /** While a drain has the role for a moment, a thread that comes to write is told of the drain, not of the role. */
     @Override
     void requirePlayable() {
-        final long control = memory.getLongOpaque(CqRegion.CLOSED); // only the word itself
+        final long control = memory.getLongOpaque(state(CqRegion.CLOSED)); // only the word itself
         if ((control & Control.CLOSED) != 0) {
             throw queueClosed();
         }
@@ -83,7 +84,7 @@ public final class CompletionWriter extends QueueEnd {
     void resume() {
         letGo();
         // The writer's own sequence stands still while it has the role; the host may go on behind it.
-        long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        long published = memory.getLongOpaque(device(CqRegion.PRODUCER_SEQUENCE));
         long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
         CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
         // A writer that died between an owner bit and the count of it has published more than it counted. Entries
@@ -96,9 +97,9 @@ public final class CompletionWriter extends QueueEnd {
         requireNotPast(next, consumed);
         sequence = next;
         creditLimit = next; // no credit yet: the first claim looks for it
-        lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
-        rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
-        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(CqRegion.DEAD) != 0;
+        lostEntries = memory.getLongOpaque(device(CqRegion.LOST_ENTRIES));
+        rejectedDoorbells = memory.getLongOpaque(device(CqRegion.REJECTED_DOORBELLS));
+        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(state(CqRegion.DEAD)) != 0;
     }
 
     private void requireNotPast(long next, long consumed) {
@@ -158,7 +159,7 @@ public final class CompletionWriter extends QueueEnd {
             letGo();
             // Edge DRAIN, device end: all that was published, then the word. Partner: CompletionQueue.isWriterStopped.
             // Weaker (opaque): the host finds the ring empty with an entry still to come. Shown by DrainStress.
-            memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
+            memory.compareAndSetLong(state(CqRegion.CLOSED), Control.STOPPING, Control.STOPPED);
             throw beingDrained();
         }
         if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
@@ -175,7 +176,8 @@ public final class CompletionWriter extends QueueEnd {
         }
         if (dead || unpolled() > most) {
             // Edge RESIZE, as below; the answer carries nothing but itself.
-            memory.compareAndSetLong(CqRegion.CLOSED, command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
+            memory.compareAndSetLong(
+                    state(CqRegion.CLOSED), command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
             return;
         }
         if (creditLimit == sequence && !obtainCredit()) {
@@ -184,7 +186,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge RESIZE, device end: we get the ring or the host gets it back. Partner: CompletionQueue.cancelResize.
         // Weaker (test, then set): both do, and the device writes to memory that is the caller's again. Shown by
         // ResizeStress.
-        if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {
+        if (memory.compareAndSetLong(state(CqRegion.CLOSED), command, 0)) {
             final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
             fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
             publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
@@ -394,21 +396,22 @@ public final class CompletionWriter extends QueueEnd {
 
     /**
      * Waits until a slot is free. Publishes what is in hand first, as {@link #flush}: the host frees only what it has seen. So this and
-     * a poller that waits for completions never wait for each other. For queues made with
+     * a poller that waits for completions never wait for each other, as long as that keeps no cursor open. For queues made with
      * {@link CompletionQueue.Builder#waitingWriters}.
      *
      * <p>Blocks: parks the thread, after one look, until the host gives a slot back, the queue is closed or drained, the thread
-     * is interrupted or time runs out. A resize that the host asks for is answered meanwhile. May allocate a few bytes if it has to wait. Must not be
-     * called from a handler of this queue, whose slots the handler keeps.
+     * is interrupted or time runs out. A resize that the host asks for is answered meanwhile. May allocate a few bytes if it has to
+     * wait. Must not be called from a handler of this queue, whose slots the handler keeps.
      *
      * @param timeout the most time to wait; 0 only looks
      * @param unit    unit of {@code timeout}
-     * @return true if the next {@link #write}, {@link #stage} or {@link #claim} finds a slot; false if time ran out
+     * @return true if the next {@link #write}, {@link #stage} or {@link #claim} finds a slot, unless the host asks for a
+     *     smaller ring meanwhile; false if time ran out
      * @throws IllegalArgumentException if {@code timeout} is negative; nothing is published
      * @throws IllegalStateException    if the queue was made without waiting writers, is closed or drained (also while this waits), or
      *                                  another thread is the writer
-     * @throws InterruptedException     if the thread is interrupted and there is no space; its interrupt flag is cleared, the queue is
-     *                                  as before
+     * @throws InterruptedException     if the thread is interrupted and there is no space; its interrupt flag is cleared, and
+     *                                  what was in hand is published
      */
     public boolean awaitSpace(long timeout, TimeUnit unit) throws InterruptedException {
         enter();
@@ -419,7 +422,7 @@ public final class CompletionWriter extends QueueEnd {
         if (inHand()) {
             flushHeld();
         }
-        return hasSpace() || creditArm.await(0, this::hasSpaceStill, nanos);
+        return hasSpaceStill() || creditArm.await(0, this::hasSpaceStill, nanos);
     }
 
     private boolean hasSpace() {
@@ -553,7 +556,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an
         // observer counts an entry that the poller cannot see yet, so "not empty" would not promise a successful
         // poll. Shown by CqCountStress.
-        memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
+        memory.putLongRelease(device(CqRegion.PRODUCER_SEQUENCE), sequence);
     }
 
     /** The ring looks full as of the last look at the doorbell record: look again. True if it is, policy applied. */
@@ -582,7 +585,7 @@ public final class CompletionWriter extends QueueEnd {
         if (freed < 0 || consumed - sequence > 0) {
             // The host wrote nonsense: it may free only what is published, and never take back. Keep the last good
             // value.
-            memory.putLongOpaque(CqRegion.REJECTED_DOORBELLS, ++rejectedDoorbells);
+            memory.putLongOpaque(device(CqRegion.REJECTED_DOORBELLS), ++rejectedDoorbells);
             freed = 0;
         }
         if (freed != 0 && !dead) {
@@ -593,7 +596,7 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     private void lose() {
-        memory.putLongOpaque(CqRegion.LOST_ENTRIES, ++lostEntries);
+        memory.putLongOpaque(device(CqRegion.LOST_ENTRIES), ++lostEntries);
         if (policy == OverrunPolicy.ERROR && !dead) {
             if (inHand()) {
                 flushHeld(); // what fitted belongs to the entries that were written before the overrun
@@ -602,7 +605,7 @@ public final class CompletionWriter extends QueueEnd {
             // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
             // HostEnd.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still
             // to poll. Shown by StateStress.
-            memory.putLongRelease(CqRegion.DEAD, 1);
+            memory.putLongRelease(state(CqRegion.DEAD), 1);
         }
     }
 
@@ -612,7 +615,7 @@ public final class CompletionWriter extends QueueEnd {
      * @return entries
      */
     public long lostEntries() {
-        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
+        return memory.getLongOpaque(device(CqRegion.LOST_ENTRIES));
     }
 
     /**
@@ -631,7 +634,7 @@ public final class CompletionWriter extends QueueEnd {
      * @return looks
      */
     public long rejectedDoorbells() {
-        return memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
+        return memory.getLongOpaque(device(CqRegion.REJECTED_DOORBELLS));
     }
 
     /**

@@ -16,11 +16,15 @@ import java.util.function.BooleanSupplier;
 final class CreditArm {
     private final QueueMemory memory;
 
+    /** Offset of the count of writers that wait. */
+    private final int count;
+
     /** The thread that waits, by number of the writer, or null. Plain: the count in the region says when to look. */
     private final Thread[] waiting;
 
-    CreditArm(QueueMemory memory, int writers) {
+    CreditArm(QueueMemory memory, int count, int writers) {
         this.memory = memory;
+        this.count = count;
         this.waiting = new Thread[writers];
     }
 
@@ -71,13 +75,13 @@ final class CreditArm {
         // Edge CREDIT-ARM, waiting end: the thread, then the count (release), then the look for space that follows.
         // Partner: wake. Weaker (no fence): the look may come before the count is seen, and both ends miss each other:
         // the writer sleeps beside free slots. Get-and-add because several writers count. Shown by CreditArmStress.
-        memory.getAndAddLong(CqRegion.WAITING_WRITERS, 1);
+        memory.getAndAddLong(count, 1);
         memory.fullFence();
     }
 
     private void disarm(int writer) {
         // Edge CREDIT-ARM, waiting end: only the count itself is wanted; get-and-add as in arm.
-        memory.getAndAddLong(CqRegion.WAITING_WRITERS, -1);
+        memory.getAndAddLong(count, -1);
         waiting[writer] = null;
     }
 
@@ -87,7 +91,7 @@ final class CreditArm {
         // word), then the look at the count. Partner: arm. Weaker (no fence): the look may come first; as in arm.
         // Shown by CreditArmStress.
         memory.fullFence();
-        if (memory.getLongAcquire(CqRegion.WAITING_WRITERS) != 0) {
+        if (memory.getLongAcquire(count) != 0) {
             wakeAll();
         }
     }

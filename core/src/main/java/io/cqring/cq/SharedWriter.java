@@ -336,14 +336,17 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         shown = UNSURE; // until this call is over: if it is cut short, only the row is left, and recover() reads that
         held = count;
         boolean rowStored = false;
-        long first =
-                claimed; // likely old if others write too: the compare-and-exchange tells, and one look less fetches
-        // the line
+        boolean seen = false; // first is what the count was at some moment of this call
+        long first = claimed; // old if others write too: the exchange tells, and so fetches the line only once
         while (true) {
             if (first + count - creditLimit > 0 && !obtainCredit(first + count)) {
-                final long now = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
-                if (now != first) {
-                    first = now; // it was old: others may have given back what seems to be taken
+                if (!seen) {
+                    // Edge CQ-CLAIM, looking end: the count, then the consumer sequence that obtainCredit loads, which
+                    // only goes up: if there is no room now, there was none when the count was this. Partner: obtain
+                    // and giveBack of the other writers. Weaker (opaque; or a count of an earlier call, part of which
+                    // may have been given back): "full", at no moment of the call. Shown by SharedFuzzTest.
+                    first = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
+                    seen = true;
                     continue;
                 }
                 if (rowStored) {
@@ -367,6 +370,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
                 break;
             }
             first = before;
+            seen = true;
         }
         sequence = first;
         claimed = first + count;

@@ -214,7 +214,7 @@ public abstract class QueueMemory {
             if (compareAndSetLong(offset, expected, value)) {
                 return expected;
             }
-            long before = getLongOpaque(offset);
+            long before = getLongAcquire(offset);
             if (before != expected) {
                 return before;
             }
