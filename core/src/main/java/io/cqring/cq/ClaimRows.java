@@ -94,8 +94,8 @@ final class ClaimRows {
         try {
             for (int row = 0; row != writers.length; row++) {
                 if (isFree(row) && (rowLocks == null || rowLocks[row].tryAcquire())) {
-                    memory.putLong(
-                            offset(row) + CqRegion.ROW_COUNT, 0); // whoever freed it may have been killed half-way
+                    // Whoever freed it may have been killed half-way: it covers nothing before it has an owner.
+                    memory.putLong(offset(row) + CqRegion.ROW_COUNT, 0);
                     memory.putLong(
                             offset(row) + CqRegion.ROW_OWNER,
                             ProcessHandle.current().pid());

@@ -242,11 +242,11 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     }
 
     /**
-     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, and writers closed
-     * after a call that an exception had cut short; in a file, also the writers of processes that have ended, in whatever way. Of
-     * another living process, or another queue object on the file, only its own recover can tell which threads have ended. Their entries become abandoned ones, which polls pass over, so that
-     * completions behind them can be polled; what they had published stays. The writers are closed and their places free for
-     * {@link #newWriter}.
+     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, writers closed after a
+     * call that an exception had cut short, and, if the queue is in a file, the writers of processes that have ended, in whatever
+     * way. Which threads of another living process have ended, only a recover of that process can tell, on the queue object that
+     * opened the writer. Their entries become abandoned ones, which polls pass over, so that completions behind them can be
+     * polled; what they had published stays. The writers are closed and their places free for {@link #newWriter}.
      *
      * <p>A living writer's claim is never touched, however long it is open. While one may, by what its row says, own a sequence
      * that one that is gone may own too, nothing is decided about it: call again later. Any thread, at any time; may wait for

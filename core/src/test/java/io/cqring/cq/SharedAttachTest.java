@@ -550,6 +550,29 @@ class SharedAttachTest {
         }
     }
 
+    /** Opening, closing and recovery exclude each other between processes; here the lock is held as another would. */
+    @Test
+    void shouldWaitForWhoeverHasTheRows() throws Exception {
+        Path file = folder.resolve("queue");
+        CompletionQueue queue = builder(new Shape(64, 8, 5), WRITERS, false)
+                .memory(QueueMemory.create(file, bytes(8, 64, WRITERS)))
+                .create();
+        SharedWriter writer = queue.newWriter();
+        RoleLock rows = QueueMemory.attach(file).roleLock("rows");
+        for (Runnable call : List.<Runnable>of(queue::newWriter, queue::recover, writer::close)) {
+            assertTrue(rows.tryAcquire());
+            Thread caller = new Thread(call);
+            caller.start();
+            while (caller.isAlive() && caller.getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            assertTrue(caller.isAlive(), "waits");
+            rows.release();
+            caller.join();
+        }
+        queue.close();
+    }
+
     @Test
     void shouldTakeALockOnlyIfNobodyHasIt() throws IOException {
         QueueMemory memory = QueueMemory.create(folder.resolve("region"), 64);
