@@ -216,7 +216,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         if (isQueueClosed()) {
             throw queueClosed();
         }
-        return new CompletionPoller(this, Math.min(Math.min(batch, capacity), CompletionPoller.MOST_BYTES >> strideShift));
+        return new CompletionPoller(
+                this, Math.min(Math.min(batch, capacity), CompletionPoller.MOST_BYTES >> strideShift));
     }
 
     boolean hasManyWriters() {
