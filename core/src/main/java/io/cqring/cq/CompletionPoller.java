@@ -44,6 +44,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** A block is a batch, or a little more: a power of two. The copies of two blocks lie side by side. */
     private final long blockMask;
 
+    /** There is one writer: entries become valid in order. */
+    private final boolean inOrder;
+
     /** Claims to come that are made with a rival in mind; 0 if none was met lately. */
     private int rivalry;
 
@@ -65,6 +68,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         this.queue = queue;
         this.strideBytes = queue.strideBytes();
         this.batch = batch;
+        this.inOrder = !queue.hasManyWriters();
         this.blockMask = batch == 1 ? 0 : (Integer.highestOneBit(batch - 1) << 1) - 1;
         this.copyMask = (int) (2 * blockMask + 1);
         this.copies = QueueMemory.allocate((copyMask + 1L) << strideShift);
@@ -416,11 +420,18 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** Copies the entries that look ready from {@code first} on. Nothing is certain of a copy before {@link #take}. */
     private int copyReady(long first, int most) {
         final QueueMemory memory = this.memory;
+        if (inOrder && most > HostEnd.LOOK_AHEAD_AFTER && isReady(memory, first + most - 1)) {
+            for (long next = first; next != first + most; next++) { // the last one vouches for all before it
+                final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+                copy(memory, slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), copies, copyOffset(next));
+            }
+            return most;
+        }
         int ready = 0;
         while (ready != most) {
             final long next = first + ready;
             final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            final long header = HostEnd.header(memory, slot); // each by itself: one need not vouch for another
+            final long header = HostEnd.header(memory, slot);
             if (((header ^ RingGeometry.phase(next, lapShift)) & CqeLayout.OWNER_MASK) != 0) {
                 break;
             }
@@ -428,6 +439,11 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             ready++;
         }
         return ready;
+    }
+
+    private boolean isReady(QueueMemory memory, long next) {
+        final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+        return HostEnd.isValid(memory, slot, RingGeometry.phase(next, lapShift));
     }
 
     private void copy(QueueMemory memory, long slot, long header, QueueMemory copies, long copy) {

@@ -31,7 +31,7 @@ abstract class HostEnd extends QueueEnd {
     private static final int SHOWN_LAST = 4;
 
     /** Entries that a call takes one by one before it looks ahead: a short call is about latency and touches no line more. */
-    private static final int LOOK_AHEAD_AFTER = 8;
+    static final int LOOK_AHEAD_AFTER = 8;
 
     /** What many writers share, or null if there is one. */
     final ClaimRows claimRows;
@@ -274,7 +274,7 @@ abstract class HostEnd extends QueueEnd {
         return marker;
     }
 
-    private static boolean isValid(QueueMemory memory, long slot, long phase) {
+    static boolean isValid(QueueMemory memory, long slot, long phase) {
         return ((header(memory, slot) ^ phase) & CqeLayout.OWNER_MASK) == 0;
     }
 

@@ -17,11 +17,11 @@ abstract class CompletionSum extends PollerTally implements CompletionHandler {
         return completion.workRequestId() + lengthWord(completion) + detailWord(completion);
     }
 
-    private static long lengthWord(Completion completion) {
+    static long lengthWord(Completion completion) {
         return completion.byteCount() | (long) completion.immediate() << 32;
     }
 
-    private static long detailWord(Completion completion) {
+    static long detailWord(Completion completion) {
         return completion.vendorError() | (long) completion.flags() << 8 | (long) completion.sourceQp() << 16;
     }
 
