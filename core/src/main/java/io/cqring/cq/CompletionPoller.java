@@ -30,7 +30,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     static final int MOST_BYTES = 1 << 29;
 
     /** Claims for which a poller remembers that another was faster. */
-    private static final int RIVALRY = 64;
+    private static final int RIVALRY = 1024;
 
     private final CompletionQueue queue;
     private final int strideBytes;
@@ -135,9 +135,8 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         int taken = 0;
         inHandler = true;
         try {
-            while (taken != most && advance(most - taken, end)) {
-                taken++;
-                handler.onCompletion(view);
+            while (taken != most && (held != 0 || claim(Math.min(most - taken, batch), end))) {
+                taken += deliver(handler, most - taken);
             }
         } finally {
             inHandler = false;
@@ -324,6 +323,26 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         view.detach();
     }
 
+    /** Hands over what is in hand, at most {@code most} completions. */
+    private int deliver(CompletionHandler handler, int most) {
+        final Completion view = this.view;
+        final QueueMemory copies = this.copies;
+        final boolean gaps = !inOrder;
+        int taken = 0;
+        int left = held;
+        while (left != 0 && taken != most) {
+            final long copy = copyOffset(sequence);
+            final long header = copies.getLong(copy + CqeLayout.HEADER_OFFSET);
+            sequence++; // counted first: an entry whose handler throws is consumed
+            held = --left;
+            if (!gaps || !CqeOpcode.isPassedOver(CqeLayout.opcode(header))) {
+                taken++;
+                handler.onCompletion(view.attach(copy, header));
+            }
+        }
+        return taken;
+    }
+
     /**
      * Attaches the view to the next completion in hand and consumes it and what is passed over. If none is in hand, claims up to
      * {@code wanted} entries first, none of them at or past {@code end}.
@@ -421,10 +440,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private int copyReady(long first, int most) {
         final QueueMemory memory = this.memory;
         if (inOrder && most > HostEnd.LOOK_AHEAD_AFTER && isReady(memory, first + most - 1)) {
-            for (long next = first; next != first + most; next++) { // the last one vouches for all before it
-                final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-                copy(memory, slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), copies, copyOffset(next));
-            }
+            copyRun(first, first + most); // the last one vouches for all before it
             return most;
         }
         int ready = 0;
@@ -439,6 +455,34 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             ready++;
         }
         return ready;
+    }
+
+    private void copyRun(long first, long end) {
+        final QueueMemory memory = this.memory;
+        final QueueMemory copies = this.copies;
+        final int firstSlotOffset = this.firstSlotOffset;
+        final int indexMask = this.indexMask;
+        final int strideShift = this.strideShift;
+        final int copyMask = this.copyMask;
+        if (strideShift == 6) {
+            for (long next = first; next != end; next++) {
+                final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+                final long copy = (long) ((int) next & copyMask) << 6;
+                copies.putLong(copy, memory.getLong(slot));
+                copies.putLong(copy + 8, memory.getLong(slot + 8));
+                copies.putLong(copy + 16, memory.getLong(slot + 16));
+                copies.putLong(copy + 24, memory.getLong(slot + 24));
+                copies.putLong(copy + 32, memory.getLong(slot + 32));
+                copies.putLong(copy + 40, memory.getLong(slot + 40));
+                copies.putLong(copy + 48, memory.getLong(slot + 48));
+                copies.putLong(copy + 56, memory.getLong(slot + 56));
+            }
+            return;
+        }
+        for (long next = first; next != end; next++) {
+            final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+            copy(memory, slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), copies, copyOffset(next));
+        }
     }
 
     private boolean isReady(QueueMemory memory, long next) {
