@@ -327,7 +327,6 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private int deliver(CompletionHandler handler, int most) {
         final Completion view = this.view;
         final QueueMemory copies = this.copies;
-        final boolean gaps = !inOrder;
         int taken = 0;
         int left = held;
         while (left != 0 && taken != most) {
@@ -335,7 +334,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
             final long header = copies.getLong(copy + CqeLayout.HEADER_OFFSET);
             sequence++; // counted first: an entry whose handler throws is consumed
             held = --left;
-            if (!gaps || !CqeOpcode.isPassedOver(CqeLayout.opcode(header))) {
+            if (!CqeOpcode.isPassedOver(CqeLayout.opcode(header))) {
                 taken++;
                 handler.onCompletion(view.attach(copy, header));
             }

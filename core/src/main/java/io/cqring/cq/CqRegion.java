@@ -20,7 +20,8 @@ import io.cqring.ring.RingGeometry;
  *   then       slot 0, slot 1, ...                     written by the device
  * </pre>
  *
- * <p>In a compact queue words of different threads are 64 bytes apart: producer sequence at byte 192, dead at 256, slots from 320 on.
+ * <p>In a compact queue words of different threads are 64 bytes apart: producer sequence at byte 192, dead at 256, slots from 320 on
+ * (from 384 on if they have 128 bytes).
  *
  * <p>One writer: the producer sequence counts what is published. Many writers: it counts what is claimed; a row says what its
  * writer may have claimed and not yet published. Owner 0 is a free row, else it is the id of the process that opened it.
@@ -77,7 +78,7 @@ final class CqRegion {
             throw new IllegalArgumentException("writers must be 1 to " + MAX_WRITERS + ": " + writers);
         }
         long slots = RingGeometry.slotsBytes(capacity, strideBytes);
-        return firstSlot(writers, compact) + slots;
+        return firstSlot(strideBytes, writers, compact) + slots;
     }
 
     static RingGeometry geometry(int capacity, int strideBytes, int writers) {
@@ -85,7 +86,7 @@ final class CqRegion {
     }
 
     static RingGeometry geometry(int capacity, int strideBytes, int writers, boolean compact) {
-        int firstSlot = firstSlot(writers, compact);
+        int firstSlot = firstSlot(strideBytes, writers, compact);
         long slots = requiredBytes(capacity, strideBytes, writers, compact) - firstSlot;
         if (capacity > MAX_CAPACITY || slots > MAX_SLOTS_BYTES) {
             throw new IllegalArgumentException("capacity must be at most "
@@ -95,8 +96,9 @@ final class CqRegion {
         return RingGeometry.of(firstSlot, capacity, strideBytes);
     }
 
-    private static int firstSlot(int writers, boolean compact) {
-        return FIRST_ROW + rows(writers) * ROW_BYTES - (compact ? 3 * NEARER : 0);
+    private static int firstSlot(int strideBytes, int writers, boolean compact) {
+        int rowsEnd = FIRST_ROW + rows(writers) * ROW_BYTES;
+        return compact ? rowsEnd - 3 * NEARER + strideBytes - 1 & -strideBytes : rowsEnd; // a multiple of the stride
     }
 
     private static int rows(int writers) {
