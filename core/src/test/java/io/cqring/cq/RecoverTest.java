@@ -131,7 +131,7 @@ class RecoverTest {
         CompletionQueue queue = SHAPE.builder().writers(2).memory(memory).create();
         SharedWriter broken = queue.newWriter();
         SharedWriter live = queue.newWriter();
-        memory.endAt(5, false); // enter, claimed, first, count, compare-and-set; not the first word of the entry
+        memory.endAt(4, false); // enter, first, count, compare-and-set; not the first word of the entry
         boolean ended = false;
         try {
             NumberedShared.put(broken, Way.WRITE, 1, 64);
@@ -162,7 +162,7 @@ class RecoverTest {
         SharedWriter gone = queue.newWriter();
         SharedWriter live = queue.newWriter();
         onEndedThread(() -> {
-            memory.endAt(4, false); // just before the compare-and-set
+            memory.endAt(3, false); // just before the compare-and-set
             assertThrows(SteppedMemory.Ended.class, () -> gone.claim(2));
         });
         assertTrue(live.claim(3));
@@ -191,7 +191,7 @@ class RecoverTest {
         CompletionQueue full = SHAPE.builder().writers(2).memory(memory).create();
         SharedWriter fills = full.newWriter();
         SharedWriter refused = full.newWriter();
-        memory.runBefore(4, () -> onEndedThread(() -> assertTrue(fills.claim(8)))); // before its compare-and-set
+        memory.runBefore(3, () -> onEndedThread(() -> assertTrue(fills.claim(8)))); // before its compare-and-set
         assertEquals(false, NumberedShared.put(refused, Way.WRITE, 1, 64));
         assertEquals(8, full.recover(), "tried for in vain");
     }
@@ -206,7 +206,7 @@ class RecoverTest {
             SharedWriter writer = gone.get(i);
             boolean claims = i == 2;
             onEndedThread(() -> {
-                memory.endAt(4, claims); // the last one just after its compare-and-set
+                memory.endAt(3, claims); // the last one just after its compare-and-set
                 assertThrows(SteppedMemory.Ended.class, () -> writer.claim(2));
             });
         }
