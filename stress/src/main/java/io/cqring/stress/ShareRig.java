@@ -14,7 +14,7 @@ import org.openjdk.jcstress.infra.results.III_Result;
 
 /**
  * A shipped queue with two pollers. A poller has off-heap memory of its own, and allocating that for each of millions of samples
- * would be nearly all that a test does; so rigs go from a finished sample to a new one, unless their memory is weak.
+ * would be nearly all that a test does; so rigs go from a finished sample to a new one, unless they are twins'.
  */
 final class ShareRig {
     /** Bit of the third result: an entry was taken twice. */
