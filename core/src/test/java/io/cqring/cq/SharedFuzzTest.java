@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class SharedFuzzTest {
     private static final int POLLER_RUNS = 250;
-    private static final int WRITER_RUNS = 400;
+    private static final int WRITER_RUNS = 250;
     private static final int MOST_NESTED = 3;
 
     /** What is known of an entry. */
