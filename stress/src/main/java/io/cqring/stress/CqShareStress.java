@@ -36,6 +36,11 @@ public class CqShareStress {
     private static final ShareRig.Pool FOUR_SLOTS_32 = new ShareRig.Pool(4, 32, 4);
     private static final ShareRig.Pool FOUR_SLOTS_64 = new ShareRig.Pool(4, 64, 4);
 
+    private static final ShareRig.Pool RIVALS_OF_ONE_32 = ShareRig.Pool.ofRivals(4, 32, 1);
+    private static final ShareRig.Pool RIVALS_OF_ONE_64 = ShareRig.Pool.ofRivals(4, 64, 1);
+    private static final ShareRig.Pool RIVALS_OF_TWO_64 = ShareRig.Pool.ofRivals(4, 64, 2);
+    private static final ShareRig.Pool RIVALS_LAPPED_64 = ShareRig.Pool.ofRivals(2, 64, 1);
+
     private CqShareStress() {}
 
     /** What may come of two entries and two pollers that take one each. */
@@ -56,6 +61,31 @@ public class CqShareStress {
     @Outcome(expect = FORBIDDEN, desc = "A claim was split, or an entry lost, doubled or torn.")
     public static class BatchEach {
         private BatchEach() {}
+    }
+
+    /** What may come of four entries and two pollers that claim one at a time until there is none. */
+    @Outcome(
+            id = {
+                "1234, 0, 0", "123, 4, 0", "124, 3, 0", "12, 34, 0",
+                "134, 2, 0", "13, 24, 0", "14, 23, 0", "1, 234, 0",
+                "234, 1, 0", "23, 14, 0", "24, 13, 0", "2, 134, 0",
+                "34, 12, 0", "3, 124, 0", "4, 123, 0", "0, 1234, 0"
+            },
+            expect = ACCEPTABLE,
+            desc = "Each entry went to one poller, and to each in order.")
+    @Outcome(expect = FORBIDDEN, desc = "An entry was lost, doubled, torn, left, or out of order.")
+    public static class Singles {
+        private Singles() {}
+    }
+
+    /** What may come of four entries and two pollers that claim two at a time until there is none. */
+    @Outcome(
+            id = {"1234, 0, 0", "12, 34, 0", "34, 12, 0", "0, 1234, 0"},
+            expect = ACCEPTABLE,
+            desc = "Each pair went to one poller, and to each in order.")
+    @Outcome(expect = FORBIDDEN, desc = "A pair was split, or an entry lost, doubled, torn or left.")
+    public static class Pairs {
+        private Pairs() {}
     }
 
     /** What may come of a race with the writer. */
@@ -431,6 +461,131 @@ public class CqShareStress {
         public void other(III_Result result) {
             meetOne();
             rig.pollOther(2);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** Two pollers that know each other as rivals and so copy ahead, single entries of 32 bytes. */
+    @JCStressTest
+    @JCStressMeta(Singles.class)
+    @State
+    public static class Rivals32 extends Race {
+        /** One sample. */
+        public Rivals32() {
+            super(RIVALS_OF_ONE_32, 4);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void one(III_Result result) {
+            meetOther();
+            rig.pollOne(rig.capacity);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void other(III_Result result) {
+            meetOne();
+            rig.pollOther(rig.capacity);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** Two pollers that know each other as rivals and so copy ahead, single entries of 64 bytes. */
+    @JCStressTest
+    @JCStressMeta(Singles.class)
+    @State
+    public static class Rivals64 extends Race {
+        /** One sample. */
+        public Rivals64() {
+            super(RIVALS_OF_ONE_64, 4);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void one(III_Result result) {
+            meetOther();
+            rig.pollOne(rig.capacity);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void other(III_Result result) {
+            meetOne();
+            rig.pollOther(rig.capacity);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** Two pollers that know each other as rivals and so copy ahead, pairs of entries of 64 bytes. */
+    @JCStressTest
+    @JCStressMeta(Pairs.class)
+    @State
+    public static class RivalsInPairs64 extends Race {
+        /** One sample. */
+        public RivalsInPairs64() {
+            super(RIVALS_OF_TWO_64, 4);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void one(III_Result result) {
+            meetOther();
+            rig.pollOne(rig.capacity);
+        }
+
+        /** Polls all there is. */
+        @Actor
+        public void other(III_Result result) {
+            meetOne();
+            rig.pollOther(rig.capacity);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** Two slots: a rival has copied the second entry ahead, while the other polls and writes, twice round. */
+    @JCStressTest
+    @JCStressMeta(Accounted.class)
+    @State
+    public static class RivalsLapped64 extends Race {
+        /** One sample. */
+        public RivalsLapped64() {
+            super(RIVALS_LAPPED_64, 2);
+            rig.pollOne(1); // and copies the next
+        }
+
+        /** Polls. */
+        @Actor
+        public void one(III_Result result) {
+            meetOther();
+            rig.pollOne(rig.capacity);
+        }
+
+        /** Polls and writes. */
+        @Actor
+        public void other(III_Result result) {
+            meetOne();
+            rig.lap(2);
         }
 
         /** Ends the sample. */

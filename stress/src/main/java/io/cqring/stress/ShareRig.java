@@ -14,7 +14,7 @@ import org.openjdk.jcstress.infra.results.III_Result;
 
 /**
  * A shipped queue with two pollers. A poller has off-heap memory of its own, and allocating that for each of millions of samples
- * would be nearly all that a test does; so rigs go from a finished sample to a new one, unless their memory is weak.
+ * would be nearly all that a test does; so rigs go from a finished sample to a new one, unless they are twins'.
  */
 final class ShareRig {
     /** Bit of the third result: an entry was taken twice. */
@@ -77,13 +77,24 @@ final class ShareRig {
         private final int capacity;
         private final int strideBytes;
         private final int batch;
+        private final UnaryOperator<QueueMemory> wrapper;
         private final ConcurrentLinkedQueue<ShareRig> shared = new ConcurrentLinkedQueue<>();
         private final ThreadLocal<ArrayDeque<ShareRig>> own = ThreadLocal.withInitial(ArrayDeque::new);
 
         Pool(int capacity, int strideBytes, int batch) {
+            this(capacity, strideBytes, batch, UnaryOperator.identity());
+        }
+
+        private Pool(int capacity, int strideBytes, int batch, UnaryOperator<QueueMemory> wrapper) {
             this.capacity = capacity;
             this.strideBytes = strideBytes;
             this.batch = batch;
+            this.wrapper = wrapper;
+        }
+
+        /** Of rigs whose pollers have got into each other's way before the race begins. */
+        static Pool ofRivals(int capacity, int strideBytes, int batch) {
+            return new Pool(capacity, strideBytes, batch, Overtaken::new);
         }
 
         ShareRig take() {
@@ -91,7 +102,7 @@ final class ShareRig {
             if (rig == null) {
                 rig = shared.poll();
             }
-            return rig == null ? new ShareRig(capacity, strideBytes, batch, UnaryOperator.identity(), this) : rig;
+            return rig == null ? new ShareRig(capacity, strideBytes, batch, wrapper, this) : rig;
         }
 
         private void giveBack(ShareRig rig) {
@@ -101,6 +112,25 @@ final class ShareRig {
             } else {
                 shared.add(rig);
             }
+        }
+    }
+
+    /** Sound memory, in which somebody else does something just before a poller's next claim, once. */
+    private static final class Overtaken extends WeakMemory {
+        private Runnable faster;
+
+        Overtaken(QueueMemory memory) {
+            super(memory);
+        }
+
+        @Override
+        public long compareAndExchangeLong(long offset, long expected, long value) {
+            Runnable first = faster;
+            if (first != null) {
+                faster = null;
+                first.run();
+            }
+            return memory.compareAndExchangeLong(offset, expected, value);
         }
     }
 
@@ -139,11 +169,15 @@ final class ShareRig {
     /** Writes and polls one lap, every word of it unlike any of the race's, then writes what the race finds. */
     void prepare(int backlog) {
         number = 1;
-        while (number <= capacity) {
-            Entry.full(writer, number, strideBytes);
-            number++;
+        if (memory instanceof Overtaken overtaken) {
+            makeRivals(overtaken);
+        } else {
+            while (number <= capacity) {
+                Entry.full(writer, number, strideBytes);
+                number++;
+            }
+            one.poll(ignored -> {}, capacity);
         }
-        one.poll(ignored -> {}, capacity);
         one.release();
         seenByOne.clear();
         seenByOther.clear();
@@ -155,6 +189,29 @@ final class ShareRig {
         if (memory instanceof WeakMemory weak) {
             weak.arm();
         }
+    }
+
+    /**
+     * Writes and polls one lap, entry by entry: of its first, one comes too late, of its last, the other. From then on each has a
+     * rival in mind, and copies ahead: one the blocks of entries that the last one is in, the other those that the first is in. With a
+     * batch of half the ring, and one of a single entry, these are not the same.
+     */
+    private void makeRivals(Overtaken overtaken) {
+        while (number <= capacity) {
+            Entry.full(writer, number, strideBytes);
+            if (number == 1) {
+                overtaken.faster = () -> other.poll(ignored -> {}, 1);
+            } else if (number == capacity) {
+                overtaken.faster = () -> one.poll(ignored -> {}, 1);
+            }
+            if (number == capacity) {
+                other.poll(ignored -> {}, 1);
+            } else {
+                one.poll(ignored -> {}, 1);
+            }
+            number++;
+        }
+        other.release();
     }
 
     private boolean write() {
