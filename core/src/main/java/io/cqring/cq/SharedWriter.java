@@ -361,10 +361,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             storeRow(first, count);
             rowStored = true;
             // Edge CQ-CLAIM, claiming end: compare-and-exchange of the shared count. Partner: obtain and giveBack of
-            // the
-            // other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
-            // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is
-            // lost. Shown by CqClaimStress.
+            // the other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
+            // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is lost.
+            // Shown by CqClaimStress.
             final long before = memory.compareAndExchangeLong(CqRegion.PRODUCER_SEQUENCE, first, first + count);
             if (before == first) {
                 break;
