@@ -38,7 +38,14 @@ final class ChunkLedger {
     private long finished;
 
     ChunkLedger(int window, int pollers) {
+        this(window, pollers, 0);
+    }
+
+    /** With the number of the first chunk, so that tests meet the widths of counters early. */
+    ChunkLedger(int window, int pollers, long first) {
         this.window = window;
+        this.posted = first;
+        this.finished = first;
         this.newest = new long[pollers][2];
         int slots = slots(window);
         this.mask = slots - 1;

@@ -10,9 +10,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.cqring.testing.FieldBug;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The judge must be able to convict: each verdict for the case it is meant for, and for no other. */
 class ChunkLedgerTest {
@@ -42,6 +44,37 @@ class ChunkLedgerTest {
             ledger.post(0, 0);
         }
         assertEquals(counter, ledger.newest(wqeCounter));
+    }
+
+    /**
+     * The number of a chunk is put together from 24 bits and what was posted. Bits of a chunk that is behind or was never posted
+     * must not pass for one that is 2^24 further on: nothing moves.
+     */
+    @FieldBug(88)
+    @ParameterizedTest
+    @ValueSource(longs = {0, (1 << 16) - 3, (1 << 24) - 3, (1L << 31) - 3, (1L << 32) - 3, (1L << 40) - 3})
+    void staleAndFutureBitsAreNoneOfThoseThatAreExpected(long first) {
+        final int window = 8;
+        for (int distance = -40; distance < 40; distance++) {
+            ChunkLedger ledger = new ChunkLedger(window, 1, first);
+            for (int i = 0; i < window; i++) {
+                assertEquals(first + i, ledger.post(0, 0));
+            }
+            long counter = ledger.newest((int) (first + distance) & 0xFF_FFFF);
+            ChunkLedger.Verdict verdict = ledger.complete(0, REQUESTER, counter);
+            if (distance >= 0 && distance < window) {
+                assertEquals(first + distance, counter);
+                assertEquals(IN_ORDER, verdict);
+            } else {
+                boolean ever = (distance < 0 ? first + distance : first + distance - (1 << 24)) >= 0;
+                assertEquals(ever ? DUPLICATE : UNKNOWN, verdict, "distance " + distance);
+                for (int i = 0; i < window; i++) {
+                    assertTrue(ledger.isMissing(REQUESTER, first + i), "distance " + distance);
+                }
+            }
+            assertEquals(first, ledger.oldestUnfinished());
+            assertEquals(first + window, ledger.posted());
+        }
     }
 
     /** What one poller takes is in order for it, whatever the other took; the same completion twice is twice for both. */
