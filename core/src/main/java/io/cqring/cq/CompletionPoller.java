@@ -456,6 +456,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         return ready;
     }
 
+    /** Copies entries that are known to be valid. Without a look at each, the copies of many overlap. */
     private void copyRun(long first, long end) {
         final QueueMemory memory = this.memory;
         final QueueMemory copies = this.copies;
@@ -463,7 +464,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         final int indexMask = this.indexMask;
         final int strideShift = this.strideShift;
         final int copyMask = this.copyMask;
-        if (strideShift == 6) {
+        if (strideShift == 6) { // the usual size, with constant offsets
             for (long next = first; next != end; next++) {
                 final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
                 final long copy = (long) ((int) next & copyMask) << 6;
