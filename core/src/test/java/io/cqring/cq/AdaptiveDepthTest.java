@@ -573,13 +573,14 @@ class AdaptiveDepthTest {
 
     /**
      * Two threads. A burst, whose entries the poller lets pile up, takes the queue from the smallest depth to the largest; a lull, each
-     * entry polled before the next is written, takes it back: 8 x (1024 + 512 + ... + 32) are 16,128 entries, and a few.
+     * entry polled before the next is written, takes it back: 8 x (1024 + 512 + ... + 32) are 16,128 entries; a window of 1024 that saw the end of the burst
+     * does not count, nor do the entries during which a resize is under way.
      */
     @Test
     void theDepthFollowsBurstsAndLullsOfALiveDevice() {
         final int rounds = 4;
         final int burst = 8192;
-        final int lull = 17_000;
+        final int lull = 20_000;
         CompletionQueue queue = CompletionQueue.ofCapacity(16).create();
         AdaptiveDepth depth = new AdaptiveDepth(queue, 16, 1024);
         AtomicLong written = new AtomicLong();

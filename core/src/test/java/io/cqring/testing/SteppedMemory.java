@@ -135,6 +135,11 @@ public final class SteppedMemory extends QueueMemory {
     }
 
     @Override
+    public long compareAndExchangeLong(long offset, long expected, long value) {
+        return step(() -> real.compareAndExchangeLong(offset, expected, value));
+    }
+
+    @Override
     public long getAndAddLong(long offset, long delta) {
         return step(() -> real.getAndAddLong(offset, delta));
     }
