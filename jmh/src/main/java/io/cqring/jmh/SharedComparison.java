@@ -72,8 +72,6 @@ final class SharedComparison {
         } else {
             contenders.put("cqring, claims of 64", () -> new SharedRing.Pollers(64));
             contenders.put("cqring, claims of 16", () -> new SharedRing.Pollers(16));
-            contenders.put("cqring, claims of 128", () -> new SharedRing.Pollers(128));
-            contenders.put("cqring, claims of 256", () -> new SharedRing.Pollers(256));
             contenders.put("lock round a queue, 64", () -> new SharedRing.Locked(64));
             contenders.put("lock round a queue, 16", () -> new SharedRing.Locked(16));
             contenders.put("JCTools MpmcArrayQueue, Unsafe", SharedRing.Mpmc::new);
