@@ -64,7 +64,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private boolean closed;
 
     CompletionPoller(CompletionQueue queue, int batch) {
-        super(queue.memory, queue.geometry(), 0, queue.compact);
+        super(queue.memory, queue.geometry(), 0);
         this.queue = queue;
         this.strideBytes = queue.strideBytes();
         this.batch = batch;

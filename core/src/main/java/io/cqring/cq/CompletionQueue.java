@@ -46,8 +46,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
         super(memory, geometry, chosen);
         this.writer = chosen.writers == 1
-                ? new CompletionWriter(
-                        memory, geometry, startSequence, chosen.policy, chosen.merging, chosen.compact, creditArm)
+                ? new CompletionWriter(memory, geometry, startSequence, chosen.policy, chosen.merging, creditArm)
                 : null;
         this.shared = chosen.shared;
     }
@@ -165,7 +164,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         abandonCursor();
         // The host's own sequence stands still while it has the role; the device may go on before it.
         long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
-        long published = memory.getLongOpaque(device(CqRegion.PRODUCER_SEQUENCE));
+        long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
         CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
         sequence = consumed;
     }
@@ -468,7 +467,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         // have been true, and "not empty" would not promise the poller a completion. Shown by CqCountStress.
         long consumed = memory.getLongAcquire(CqRegion.CONSUMER_SEQUENCE);
         long abandoned = claimRows == null ? 0 : abandonedAndNotPassedOver();
-        long published = memory.getLongAcquire(device(CqRegion.PRODUCER_SEQUENCE));
+        long published = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
         long size = published - consumed - abandoned - gaps;
         if (size <= 0 && abandoned != 0) {
             size = countUnlessAbandoned(consumed, published);
@@ -537,7 +536,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * @return the producer sequence, in entries; goes back only by {@link #reset}, and when a claim is given back
      */
     public long producerSequence() {
-        return memory.getLongOpaque(device(CqRegion.PRODUCER_SEQUENCE));
+        return memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
     }
 
     /**
@@ -628,7 +627,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         writer.offered = ring;
         // Edge RESIZE, host end: the new ring with every slot unused, then the command. Partner: QueueEnd.attend.
         // Weaker: the device writes entries that our stores then wipe out. Shown by ResizeStress.
-        if (!memory.compareAndSetLong(state(CqRegion.CLOSED), 0, Control.resize(++resizes))) {
+        if (!memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.resize(++resizes))) {
             throw new IllegalStateException("completion queue is closed or being drained");
         }
         wakeWriters(); // to answer
@@ -650,7 +649,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         // Edge RESIZE, host end: either we get the ring back or the device gets it. Partner:
         // CompletionWriter.answerResize.
         // Weaker (test, then set): both do. Shown by ResizeStress.
-        if (nextRing == null || !memory.compareAndSetLong(state(CqRegion.CLOSED), Control.resize(resizes), 0)) {
+        if (nextRing == null || !memory.compareAndSetLong(CqRegion.CLOSED, Control.resize(resizes), 0)) {
             return false;
         }
         giveUpResize(ResizeStatus.CANCELLED);
@@ -667,7 +666,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         enter();
         // Only the word itself: opaque.
         final long unanswered = Control.RESIZE_PENDING | Control.REFUSED_BACKLOG | Control.REFUSED_DEAD;
-        return nextRing != null && (memory.getLongOpaque(state(CqRegion.CLOSED)) & unanswered) == 0
+        return nextRing != null && (memory.getLongOpaque(CqRegion.CLOSED) & unanswered) == 0
                 ? ResizeStatus.ACCEPTED
                 : resizeStatus;
     }
@@ -683,7 +682,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     void heed(long control) {
         if ((control & (Control.REFUSED_BACKLOG | Control.REFUSED_DEAD)) != 0) {
             // Edge RESIZE, as in cancelResize: the answer has been seen. If this fails, the queue has been closed.
-            memory.compareAndSetLong(state(CqRegion.CLOSED), control, 0);
+            memory.compareAndSetLong(CqRegion.CLOSED, control, 0);
             giveUpResize(
                     (control & Control.REFUSED_DEAD) != 0 ? ResizeStatus.REFUSED_DEAD : ResizeStatus.REFUSED_BACKLOG);
         }
@@ -788,7 +787,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             complete = stopped && size() == 0;
             goOn = !complete
                     && System.nanoTime() - start < nanos
-                    && memory.getLongOpaque(state(CqRegion.CLOSED)) != Control.CLOSED;
+                    && memory.getLongOpaque(CqRegion.CLOSED) != Control.CLOSED;
             if (goOn && sequence == before) {
                 LockSupport.parkNanos(DRAIN_IDLE_NS);
             }
@@ -800,14 +799,14 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     /** Asks the writer to stop, unless it has been asked. */
     private void stopWriter() {
         // As for any call that comes at the time of a close: let in.
-        for (long control = memory.getLongOpaque(state(CqRegion.CLOSED));
+        for (long control = memory.getLongOpaque(CqRegion.CLOSED);
                 (control & (Control.CLOSED | Control.STOPPING | Control.STOPPED)) == 0;
-                control = memory.getLongOpaque(state(CqRegion.CLOSED))) {
+                control = memory.getLongOpaque(CqRegion.CLOSED)) {
             if (control != 0) {
                 cancelResize(); // or learns that it was refused; if it was accepted, polls follow it
             } else {
                 // Edge DRAIN: the request carries nothing but itself.
-                memory.compareAndSetLong(state(CqRegion.CLOSED), 0, Control.STOPPING);
+                memory.compareAndSetLong(CqRegion.CLOSED, 0, Control.STOPPING);
             }
         }
     }
@@ -817,14 +816,14 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         if (writer.takeRoleIfFree()) { // no call of the writer is under way, and edge ROLE shows us all it did
             writer.letGo();
             memory.compareAndSetLong(
-                    state(CqRegion.CLOSED), Control.STOPPING, Control.STOPPED); // Edge DRAIN, as the writer would
+                    CqRegion.CLOSED, Control.STOPPING, Control.STOPPED); // Edge DRAIN, as the writer would
             if (!ours) {
                 writer.releaseRole();
             }
         }
         // Edge DRAIN, host end: the word, then the slots. Partner: CompletionWriter.heed. Weaker (opaque): we find
         // the ring empty with an entry still to come. Shown by DrainStress.
-        return (memory.getLongAcquire(state(CqRegion.CLOSED)) & Control.STOPPED) != 0;
+        return (memory.getLongAcquire(CqRegion.CLOSED) & Control.STOPPED) != 0;
     }
 
     /**
@@ -850,7 +849,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         try {
             cancelResize();
             final int givenUp = size();
-            CqRegion.clear(memory, writer.ring, startSequence, compact);
+            CqRegion.clear(memory, writer.ring, startSequence);
             writer.startAgain(startSequence);
             sequence = startSequence;
             usedFrom = startSequence;
@@ -861,10 +860,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             view.memory = slots;
             settleIn();
             endDetour();
-            final long control = memory.getLongOpaque(state(CqRegion.CLOSED));
+            final long control = memory.getLongOpaque(CqRegion.CLOSED);
             if (control != Control.CLOSED) {
                 // Edge DRAIN: a writer that was stopped may write again. If this fails, the queue has been closed.
-                memory.compareAndSetLong(state(CqRegion.CLOSED), control, 0);
+                memory.compareAndSetLong(CqRegion.CLOSED, control, 0);
             }
             return givenUp;
         } finally {
@@ -889,7 +888,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * @return entries
      */
     public long lostEntries() {
-        return memory.getLongOpaque(device(CqRegion.LOST_ENTRIES));
+        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
     }
 
     /**
@@ -935,7 +934,6 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         boolean merging;
         private boolean shared;
         boolean waiting;
-        boolean compact;
         int writers = 1;
 
         private Builder(int capacity) {
@@ -1038,25 +1036,13 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         }
 
         /**
-         * Puts the words of the two ends 64 bytes apart rather than 128: a queue takes 192 bytes less (128 less with entries of 128 bytes), which counts where there are
-         * thousands of small ones. The price: processors that fetch lines in pairs let the two ends disturb each other. One writer
-         * only; not in a file.
-         *
-         * @return this
-         */
-        public Builder compact() {
-            this.compact = true;
-            return this;
-        }
-
-        /**
          * Memory that the queue takes as it is described so far, exact.
          *
          * @return bytes
          * @throws IllegalArgumentException if a number breaks its rule
          */
         public long requiredBytes() {
-            return CqRegion.requiredBytes(capacity, strideBytes, writers, compact);
+            return CqRegion.requiredBytes(capacity, strideBytes, writers);
         }
 
         /**
@@ -1080,11 +1066,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 throw new IllegalArgumentException("waiting writers need BACKPRESSURE: with " + policy
                         + " a writer that finds no slot loses its entry and never waits");
             }
-            if (compact && writers != 1) {
-                throw new IllegalArgumentException(
-                        "a compact queue has one writer: choose compact() or writers(" + writers + ")");
-            }
-            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers, compact);
+            RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers);
             long bytes = requiredBytes();
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
             if (region.sizeBytes() < bytes) {
@@ -1100,7 +1082,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 requireFitForFile(region);
             }
             CqHeader header = new CqHeader(
-                    strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging, compact));
+                    strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging));
             long epoch = queue.isInFile() ? ThreadLocalRandom.current().nextLong() : 0;
             CqRegion.initialise(region, geometry, header, epoch, memory == null);
             return queue;
@@ -1111,10 +1093,6 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 throw new IllegalArgumentException(
                         "a queue in a file does not merge, for a poller that takes over would"
                                 + " not know how much of a slot was handed out: merging()");
-            }
-            if (compact) {
-                throw new IllegalArgumentException(
-                        "a queue in a file is not compact, for its readers and writers go by fixed offsets: compact()");
             }
             if (region.getLongOpaque(CqRegion.MAGIC) != 0) {
                 throw new IllegalArgumentException(

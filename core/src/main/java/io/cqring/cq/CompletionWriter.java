@@ -41,9 +41,8 @@ public final class CompletionWriter extends QueueEnd {
             long startSequence,
             OverrunPolicy policy,
             boolean merging,
-            boolean compact,
             CreditArm creditArm) {
-        super(memory, geometry, startSequence, compact);
+        super(memory, geometry, startSequence);
         this.policy = policy;
         this.creditArm = creditArm;
         this.strideBytes = geometry.strideBytes();
@@ -67,7 +66,7 @@ public final class CompletionWriter extends QueueEnd {
     /** While a drain has the role for a moment, a thread that comes to write is told of the drain, not of the role. */
     @Override
     void requirePlayable() {
-        final long control = memory.getLongOpaque(state(CqRegion.CLOSED)); // only the word itself
+        final long control = memory.getLongOpaque(CqRegion.CLOSED); // only the word itself
         if ((control & Control.CLOSED) != 0) {
             throw queueClosed();
         }
@@ -84,7 +83,7 @@ public final class CompletionWriter extends QueueEnd {
     void resume() {
         letGo();
         // The writer's own sequence stands still while it has the role; the host may go on behind it.
-        long published = memory.getLongOpaque(device(CqRegion.PRODUCER_SEQUENCE));
+        long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
         long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
         CqRegion.requireReachable(memory, startSequence, capacity, consumed, published);
         // A writer that died between an owner bit and the count of it has published more than it counted. Entries
@@ -97,9 +96,9 @@ public final class CompletionWriter extends QueueEnd {
         requireNotPast(next, consumed);
         sequence = next;
         creditLimit = next; // no credit yet: the first claim looks for it
-        lostEntries = memory.getLongOpaque(device(CqRegion.LOST_ENTRIES));
-        rejectedDoorbells = memory.getLongOpaque(device(CqRegion.REJECTED_DOORBELLS));
-        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(state(CqRegion.DEAD)) != 0;
+        lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
+        rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
+        dead = policy == OverrunPolicy.ERROR && memory.getLongOpaque(CqRegion.DEAD) != 0;
     }
 
     private void requireNotPast(long next, long consumed) {
@@ -159,7 +158,7 @@ public final class CompletionWriter extends QueueEnd {
             letGo();
             // Edge DRAIN, device end: all that was published, then the word. Partner: CompletionQueue.isWriterStopped.
             // Weaker (opaque): the host finds the ring empty with an entry still to come. Shown by DrainStress.
-            memory.compareAndSetLong(state(CqRegion.CLOSED), Control.STOPPING, Control.STOPPED);
+            memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
             throw beingDrained();
         }
         if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
@@ -176,8 +175,7 @@ public final class CompletionWriter extends QueueEnd {
         }
         if (dead || unpolled() > most) {
             // Edge RESIZE, as below; the answer carries nothing but itself.
-            memory.compareAndSetLong(
-                    state(CqRegion.CLOSED), command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
+            memory.compareAndSetLong(CqRegion.CLOSED, command, dead ? Control.REFUSED_DEAD : Control.REFUSED_BACKLOG);
             return;
         }
         if (creditLimit == sequence && !obtainCredit()) {
@@ -186,7 +184,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge RESIZE, device end: we get the ring or the host gets it back. Partner: CompletionQueue.cancelResize.
         // Weaker (test, then set): both do, and the device writes to memory that is the caller's again. Shown by
         // ResizeStress.
-        if (memory.compareAndSetLong(state(CqRegion.CLOSED), command, 0)) {
+        if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {
             final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
             fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
             publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
@@ -556,7 +554,7 @@ public final class CompletionWriter extends QueueEnd {
         // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an
         // observer counts an entry that the poller cannot see yet, so "not empty" would not promise a successful
         // poll. Shown by CqCountStress.
-        memory.putLongRelease(device(CqRegion.PRODUCER_SEQUENCE), sequence);
+        memory.putLongRelease(CqRegion.PRODUCER_SEQUENCE, sequence);
     }
 
     /** The ring looks full as of the last look at the doorbell record: look again. True if it is, policy applied. */
@@ -585,7 +583,7 @@ public final class CompletionWriter extends QueueEnd {
         if (freed < 0 || consumed - sequence > 0) {
             // The host wrote nonsense: it may free only what is published, and never take back. Keep the last good
             // value.
-            memory.putLongOpaque(device(CqRegion.REJECTED_DOORBELLS), ++rejectedDoorbells);
+            memory.putLongOpaque(CqRegion.REJECTED_DOORBELLS, ++rejectedDoorbells);
             freed = 0;
         }
         if (freed != 0 && !dead) {
@@ -596,7 +594,7 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     private void lose() {
-        memory.putLongOpaque(device(CqRegion.LOST_ENTRIES), ++lostEntries);
+        memory.putLongOpaque(CqRegion.LOST_ENTRIES, ++lostEntries);
         if (policy == OverrunPolicy.ERROR && !dead) {
             if (inHand()) {
                 flushHeld(); // what fitted belongs to the entries that were written before the overrun
@@ -605,7 +603,7 @@ public final class CompletionWriter extends QueueEnd {
             // Edge STATE, device end: the last entries and the count of lost ones, then the flag. Partner:
             // HostEnd.dead. Weaker: the host sees the flag and an empty ring, and throws with entries still
             // to poll. Shown by StateStress.
-            memory.putLongRelease(state(CqRegion.DEAD), 1);
+            memory.putLongRelease(CqRegion.DEAD, 1);
         }
     }
 
@@ -615,7 +613,7 @@ public final class CompletionWriter extends QueueEnd {
      * @return entries
      */
     public long lostEntries() {
-        return memory.getLongOpaque(device(CqRegion.LOST_ENTRIES));
+        return memory.getLongOpaque(CqRegion.LOST_ENTRIES);
     }
 
     /**
@@ -634,7 +632,7 @@ public final class CompletionWriter extends QueueEnd {
      * @return looks
      */
     public long rejectedDoorbells() {
-        return memory.getLongOpaque(device(CqRegion.REJECTED_DOORBELLS));
+        return memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
     }
 
     /**

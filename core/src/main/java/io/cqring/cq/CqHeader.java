@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  *   byte 64    overrun policy: 0 ERROR, 1 DROP_NEW, 2 BACKPRESSURE
  *   byte 72    start sequence
  *   byte 80    epoch: in a file a random number, drawn by create; tells it from one made later under that name. Else 0
- *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17, compact 18 (the last two never in a file); 0: one writer, one poller
+ *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17 (never in a file); 0: one writer, one poller
  *   byte 96    zero, three words
  *   byte 120   CRC-32C of bytes 8 to 119, zero extended
  * </pre>
@@ -54,10 +54,9 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
     private static final long WRITERS_LESS_ONE = 0xFFFF;
     private static final long SHARED_POLLERS = 1L << 16;
     private static final long MERGING = 1L << 17;
-    private static final long COMPACT = 1L << 18;
 
-    static long shape(int writers, boolean sharedPollers, boolean merging, boolean compact) {
-        return writers - 1 | (sharedPollers ? SHARED_POLLERS : 0) | (merging ? MERGING : 0) | (compact ? COMPACT : 0);
+    static long shape(int writers, boolean sharedPollers, boolean merging) {
+        return writers - 1 | (sharedPollers ? SHARED_POLLERS : 0) | (merging ? MERGING : 0);
     }
 
     /** The most writers; 1: the queue has one. */
@@ -69,10 +68,6 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         return (shape & SHARED_POLLERS) != 0;
     }
 
-    boolean compact() {
-        return (shape & COMPACT) != 0;
-    }
-
     /** Stores everything but the magic, which stays 0. */
     void write(QueueMemory memory, long epoch) {
         long[] words = new long[WORDS];
@@ -81,9 +76,8 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         words[LAYOUT] = REFERENCE_LAYOUT;
         words[STRIDE] = strideBytes;
         words[CAPACITY] = capacity;
-        words[FIRST_SLOT] =
-                CqRegion.geometry(capacity, strideBytes, writers(), compact()).firstSlotOffset();
-        words[REGION_BYTES] = CqRegion.requiredBytes(capacity, strideBytes, writers(), compact());
+        words[FIRST_SLOT] = CqRegion.geometry(capacity, strideBytes, writers()).firstSlotOffset();
+        words[REGION_BYTES] = CqRegion.requiredBytes(capacity, strideBytes, writers());
         words[POLICY] = code(policy);
         words[START_SEQUENCE] = startSequence;
         words[EPOCH] = epoch;

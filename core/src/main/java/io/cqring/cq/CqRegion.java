@@ -20,9 +20,6 @@ import io.cqring.ring.RingGeometry;
  *   then       slot 0, slot 1, ...                     written by the device
  * </pre>
  *
- * <p>In a compact queue words of different threads are 64 bytes apart: producer sequence at byte 192, dead at 256, slots from 320 on
- * (from 384 on if they have 128 bytes).
- *
  * <p>One writer: the producer sequence counts what is published. Many writers: it counts what is claimed; a row says what its
  * writer may have claimed and not yet published. Owner 0 is a free row, else it is the id of the process that opened it.
  */
@@ -43,10 +40,6 @@ final class CqRegion {
     static final int FIRST_ROW = DEAD + CacheLines.SEPARATION_BYTES;
 
     static final int FIRST_SLOT = FIRST_ROW;
-
-    /** In a compact queue the words of the device lie so much nearer to the start, those of the state twice, the slots thrice. */
-    static final int NEARER = CacheLines.SEPARATION_BYTES - CacheLines.LINE_BYTES;
-
     static final int ROW_BYTES = CacheLines.SEPARATION_BYTES;
     static final int ROW_OWNER = 0;
     static final int ROW_FIRST = ROW_OWNER + Long.BYTES;
@@ -69,25 +62,17 @@ final class CqRegion {
     private CqRegion() {}
 
     static long requiredBytes(int capacity, int strideBytes, int writers) {
-        return requiredBytes(capacity, strideBytes, writers, false);
-    }
-
-    static long requiredBytes(int capacity, int strideBytes, int writers, boolean compact) {
         CqeLayout.requireStride(strideBytes);
         if (writers < 1 || writers > MAX_WRITERS) {
             throw new IllegalArgumentException("writers must be 1 to " + MAX_WRITERS + ": " + writers);
         }
         long slots = RingGeometry.slotsBytes(capacity, strideBytes);
-        return firstSlot(strideBytes, writers, compact) + slots;
+        return firstSlot(writers) + slots;
     }
 
     static RingGeometry geometry(int capacity, int strideBytes, int writers) {
-        return geometry(capacity, strideBytes, writers, false);
-    }
-
-    static RingGeometry geometry(int capacity, int strideBytes, int writers, boolean compact) {
-        int firstSlot = firstSlot(strideBytes, writers, compact);
-        long slots = requiredBytes(capacity, strideBytes, writers, compact) - firstSlot;
+        int firstSlot = firstSlot(writers);
+        long slots = requiredBytes(capacity, strideBytes, writers) - firstSlot;
         if (capacity > MAX_CAPACITY || slots > MAX_SLOTS_BYTES) {
             throw new IllegalArgumentException("capacity must be at most "
                     + Math.min(MAX_CAPACITY, MAX_SLOTS_BYTES / strideBytes) + " entries of " + strideBytes + " bytes: "
@@ -96,9 +81,8 @@ final class CqRegion {
         return RingGeometry.of(firstSlot, capacity, strideBytes);
     }
 
-    private static int firstSlot(int strideBytes, int writers, boolean compact) {
-        int rowsEnd = FIRST_ROW + rows(writers) * ROW_BYTES;
-        return compact ? rowsEnd - 3 * NEARER + strideBytes - 1 & -strideBytes : rowsEnd; // a multiple of the stride
+    private static int firstSlot(int writers) {
+        return FIRST_ROW + rows(writers) * ROW_BYTES;
     }
 
     private static int rows(int writers) {
@@ -126,7 +110,7 @@ final class CqRegion {
             memory.putLong(FIRST_ROW + row * ROW_BYTES + ROW_FIRST, startSequence);
         }
         memory.putLong(CONSUMER_SEQUENCE, startSequence);
-        memory.putLong(PRODUCER_SEQUENCE - (header.compact() ? NEARER : 0), startSequence);
+        memory.putLong(PRODUCER_SEQUENCE, startSequence);
         header.write(memory, epoch);
         CqHeader.publish(memory);
     }
@@ -221,19 +205,18 @@ final class CqRegion {
     }
 
     /** Makes the queue empty again, in the ring it is in, with both ends at a standstill. */
-    static void clear(QueueMemory memory, Ring ring, long startSequence, boolean compact) {
+    static void clear(QueueMemory memory, Ring ring, long startSequence) {
         RingGeometry geometry = ring.geometry();
         for (int index = 0; index < geometry.capacity(); index++) {
             long firstUse = geometry.firstUse(startSequence, index);
             ring.memory()
                     .putLong(geometry.offset(firstUse) + CqeLayout.HEADER_OFFSET, invalidHeader(geometry, firstUse));
         }
-        final int nearer = compact ? NEARER : 0;
-        memory.putLongOpaque(LOST_ENTRIES - nearer, 0);
-        memory.putLongOpaque(REJECTED_DOORBELLS - nearer, 0);
-        memory.putLongOpaque(DEAD - 2 * nearer, 0);
+        for (int word : new int[] {LOST_ENTRIES, REJECTED_DOORBELLS, DEAD}) {
+            memory.putLongOpaque(word, 0);
+        }
         memory.putLongOpaque(CONSUMER_SEQUENCE, startSequence);
-        memory.putLongOpaque(PRODUCER_SEQUENCE - nearer, startSequence);
+        memory.putLongOpaque(PRODUCER_SEQUENCE, startSequence);
     }
 
     /** A ring for a live queue to move to, in memory of its own: no slot is an entry, whatever the memory holds. */

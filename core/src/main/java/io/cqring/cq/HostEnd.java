@@ -69,9 +69,9 @@ abstract class HostEnd extends QueueEnd {
     int mostUnpolled;
 
     HostEnd(QueueMemory memory, RingGeometry geometry, CompletionQueue.Builder chosen) {
-        super(memory, geometry, chosen.startSequence, chosen.compact);
+        super(memory, geometry, chosen.startSequence);
         final boolean oneWriter = chosen.writers == 1;
-        this.creditArm = chosen.waiting ? new CreditArm(memory, state(CqRegion.WAITING_WRITERS), chosen.writers) : null;
+        this.creditArm = chosen.waiting ? new CreditArm(memory, CqRegion.WAITING_WRITERS, chosen.writers) : null;
         this.claimRows = oneWriter
                 ? null
                 : new ClaimRows(memory, geometry, chosen.startSequence, chosen.policy, chosen.writers, creditArm);
@@ -484,7 +484,7 @@ abstract class HostEnd extends QueueEnd {
         // Edge STATE, host end: the flag, then the slots. Partner: CompletionWriter.lose. Loaded before the first
         // owner bit, so an empty ring after a set flag is empty for good. Weaker (or loaded after): entries are left
         // unpolled when the exception is thrown. Shown by StateStress.
-        return memory.getLongAcquire(state(CqRegion.DEAD)) != 0;
+        return memory.getLongAcquire(CqRegion.DEAD) != 0;
     }
 
     static IllegalStateException polledByHandler() {
@@ -493,7 +493,7 @@ abstract class HostEnd extends QueueEnd {
     }
 
     CqOverrunException overrun() {
-        return new CqOverrunException(memory.getLongOpaque(device(CqRegion.LOST_ENTRIES)), capacity);
+        return new CqOverrunException(memory.getLongOpaque(CqRegion.LOST_ENTRIES), capacity);
     }
 
     static IllegalArgumentException negativeLimit(int limit) {

@@ -84,13 +84,6 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     final long startSequence;
 
-    final boolean compact;
-
-    /** How far the words of the device, and those of the state, lie before their places: 0 unless the queue is compact. */
-    private final int deviceNearer;
-
-    private final int stateNearer;
-
     /** The ring this end is in; the next fields repeat what it says. Changed by {@link #useRing} only. */
     Ring ring;
 
@@ -107,16 +100,9 @@ abstract class QueueEnd extends QueueEndRightPad {
     private final RoleLock processRole;
 
     QueueEnd(QueueMemory memory, RingGeometry geometry, long startSequence) {
-        this(memory, geometry, startSequence, false);
-    }
-
-    QueueEnd(QueueMemory memory, RingGeometry geometry, long startSequence, boolean compact) {
         this.memory = memory;
         this.strideShift = geometry.strideShift();
         this.startSequence = startSequence;
-        this.compact = compact;
-        this.deviceNearer = compact ? CqRegion.NEARER : 0;
-        this.stateNearer = compact ? 2 * CqRegion.NEARER : 0;
         this.sequence = startSequence;
         this.processRole = isForManyProcesses() ? null : memory.roleLock(endName());
         useRing(new Ring(memory, geometry));
@@ -130,16 +116,6 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Whether other processes may play the ends as well. For the ends that a queue has one of. */
     final boolean isInFile() {
         return processRole != null;
-    }
-
-    /** Where a word of the device lies. */
-    final int device(int word) {
-        return word - deviceNearer;
-    }
-
-    /** Where a word of the state lies. */
-    final int state(int word) {
-        return word - stateNearer;
     }
 
     /** From now on this end works in another ring. Sequences go on; index and phase follow from the new capacity. */
@@ -186,7 +162,7 @@ abstract class QueueEnd extends QueueEndRightPad {
         }
         // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
         // nothing else hangs on the order, and opaque is enough.
-        if (memory.getLongOpaque(state(CqRegion.CLOSED)) != 0) {
+        if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
             attend();
         }
     }
@@ -196,7 +172,7 @@ abstract class QueueEnd extends QueueEndRightPad {
         // Edge RESIZE, device end: the command, then the ring that it offers. Partner: CompletionQueue.post. Weaker
         // (opaque): the device sees the command and the ring of an older one, or slots that are not primed yet.
         // Shown by ResizeStress.
-        final long control = memory.getLongAcquire(state(CqRegion.CLOSED));
+        final long control = memory.getLongAcquire(CqRegion.CLOSED);
         if ((control & Control.CLOSED) != 0) {
             letGo();
             releaseProcessRole();
@@ -207,7 +183,7 @@ abstract class QueueEnd extends QueueEndRightPad {
 
     /** Whether the queue is closed, for calls that are not a player's. */
     final boolean isQueueClosed() {
-        return (memory.getLongOpaque(state(CqRegion.CLOSED)) & Control.CLOSED) != 0;
+        return (memory.getLongOpaque(CqRegion.CLOSED) & Control.CLOSED) != 0;
     }
 
     static IllegalStateException queueClosed() {
@@ -321,6 +297,6 @@ abstract class QueueEnd extends QueueEndRightPad {
         // Edge STATE, writing end. Partner: enter. Opaque: the flag carries nothing but itself. A call that comes after
         // close finds it set: all other changes of the word are by CAS and expect an open queue. Memory outlives both
         // ends, so a call under way does no harm.
-        memory.putLongOpaque(state(CqRegion.CLOSED), Control.CLOSED);
+        memory.putLongOpaque(CqRegion.CLOSED, Control.CLOSED);
     }
 }
