@@ -8,9 +8,10 @@
  *              one poller); also for a device if bit 16 alone is set (many pollers: they step the consumer sequence by
  *              compare-and-set). With many writers (bits 15:0 not 0) the slots lie elsewhere, and a claim needs a row
  *   byte 128   consumer sequence                                     written by the host
+ *   byte 192   dead | closed: bit 0 of a word of commands (other bits: not closed)
  *   byte 256   producer sequence | lost entries | rejected doorbells written by the device
- *   byte 384   dead | closed: bit 0 of a word of commands (other bits: not closed)
- *   byte 512   slot 0, slot 1, ...                                   written by the device
+ *   byte 320   arm word | armed index: see QueueArm; 0 as long as the host does not arm
+ *   byte 384   slot 0, slot 1, ...                                   written by the device
  *
  * A device that writes:
  *   1. next sequence s; if s - consumer_sequence (acquire load) is the capacity, the ring is full: wait.
@@ -39,12 +40,12 @@
 
 /* Region: offsets in bytes from its start. */
 #define CQRING_CONSUMER_SEQUENCE 128
+#define CQRING_DEAD 192
+#define CQRING_CLOSED 200
 #define CQRING_PRODUCER_SEQUENCE 256
 #define CQRING_LOST_ENTRIES 264
 #define CQRING_REJECTED_DOORBELLS 272
-#define CQRING_DEAD 384
-#define CQRING_CLOSED 392
-#define CQRING_FIRST_SLOT 512
+#define CQRING_FIRST_SLOT 384
 
 /* Entry: bytes per entry, and offsets in bytes from the start of its slot. */
 #define CQRING_SHORT_BYTES 32
@@ -93,14 +94,14 @@
 struct cqring_region {
     unsigned char header[128];
     _Atomic uint64_t consumer_sequence;
-    unsigned char pad1[120];
+    unsigned char pad1[56];
+    _Atomic uint64_t dead;
+    _Atomic uint64_t closed;
+    unsigned char pad2[48];
     _Atomic uint64_t producer_sequence;
     _Atomic uint64_t lost_entries;
     _Atomic uint64_t rejected_doorbells;
-    unsigned char pad2[104];
-    _Atomic uint64_t dead;
-    _Atomic uint64_t closed;
-    unsigned char pad3[112];
+    unsigned char pad3[104];
 };
 
 struct cqring_entry32 {

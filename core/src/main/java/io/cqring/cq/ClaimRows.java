@@ -55,6 +55,9 @@ final class ClaimRows {
     /** Where the writers wait for space, or null. */
     final CreditArm creditArm;
 
+    /** How the host asks for an event, or null. */
+    final QueueArm queueArm;
+
     /** The writers that this object has opened, by row, until they are gone. */
     private final SharedWriter[] writers;
 
@@ -70,12 +73,14 @@ final class ClaimRows {
             long startSequence,
             OverrunPolicy policy,
             int most,
-            CreditArm creditArm) {
+            CreditArm creditArm,
+            QueueArm queueArm) {
         this.memory = memory;
         this.geometry = geometry;
         this.startSequence = startSequence;
         this.policy = policy;
         this.creditArm = creditArm;
+        this.queueArm = queueArm;
         this.writers = new SharedWriter[most];
         this.rowsLock = memory.roleLock("rows");
         this.rowLocks = rowsLock == null ? null : new RoleLock[most];
@@ -237,6 +242,9 @@ final class ClaimRows {
         if (settled) {
             free(row);
         }
+        if (abandoned != 0) {
+            serveArm(); // what lies behind can be polled now
+        }
         return abandoned;
     }
 
@@ -296,6 +304,13 @@ final class ClaimRows {
         long count = memory.getLongAcquire(offset(row) + CqRegion.ROW_COUNT);
         long index = next - first;
         return index >= 0 && index < count;
+    }
+
+    /** After something became valid: raises the event that the host asked for. */
+    void serveArm() {
+        if (queueArm != null) {
+            queueArm.serve(0, 0);
+        }
     }
 
     /** Hands a claimed sequence to the host as an entry that polls pass over. By its writer, or by recovery. */

@@ -456,6 +456,47 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         return ready;
     }
 
+    /**
+     * As {@link CompletionQueue#arm(ArmMode)}. Arms of several pollers are merged: the event comes when the first of them is
+     * satisfied, and wakes one; a poller that gets it and leaves entries behind must see to the others. Lock-free.
+     *
+     * @param mode for what
+     * @return true if this poller holds claimed entries, or some are ready, or the queue is dead: poll again
+     * @throws NullPointerException  if there is no mode; nothing is armed
+     * @throws IllegalStateException if the queue or this poller is closed, the queue was made without events, another thread uses the
+     *                               poller, or the call comes from a handler of it
+     */
+    public boolean arm(ArmMode mode) {
+        return arm(mode, 1);
+    }
+
+    /**
+     * As {@link CompletionQueue#arm(ArmMode, int)}, merged with the arms of other pollers.
+     *
+     * @param mode  for what
+     * @param count entries that must be there, counted from the next that nobody has claimed
+     * @return true if this poller holds claimed entries, or so many are ready, or others have claimed some meanwhile: poll again
+     * @throws IllegalArgumentException if {@code count} is out of range; nothing is armed
+     * @throws IllegalStateException    as for {@link #arm(ArmMode)}
+     */
+    public boolean arm(ArmMode mode, int count) {
+        Objects.requireNonNull(mode, "arm mode");
+        enterPoll();
+        queue.requireArmable(count);
+        final long first = consumed();
+        queue.queueArm.arm(mode, count, first);
+        enter(); // closed meanwhile
+        if (held != 0 || queue.dead()) {
+            return true;
+        }
+        final int wanted = mode == ArmMode.SOLICITED ? 1 : count;
+        int ready = 0;
+        while (ready != wanted && isReady(memory, first + ready)) {
+            ready++;
+        }
+        return ready == wanted || consumed() != first;
+    }
+
     /** Copies entries that are known to be valid. Without a look at each, the copies of many overlap. */
     private void copyRun(long first, long end) {
         final QueueMemory memory = this.memory;

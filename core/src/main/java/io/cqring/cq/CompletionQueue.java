@@ -30,7 +30,8 @@ import java.util.concurrent.locks.LockSupport;
  * @see <a href="https://man7.org/linux/man-pages/man3/ibv_poll_cq.3.html">ibv_poll_cq(3), whose contract this follows</a>
  */
 public final class CompletionQueue extends HostEnd implements AutoCloseable {
-    private static final int MAX_QP_NUMBER = 0xFF_FFFF;
+    /** Numbers of queue pairs and completion queues have 24 bits. */
+    private static final int MAX_NUMBER = 0xFF_FFFF;
 
     /** How long a drain looks away when there is nothing to poll. */
     private static final long DRAIN_IDLE_NS = 20_000;
@@ -46,7 +47,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     private CompletionQueue(QueueMemory memory, RingGeometry geometry, Builder chosen) {
         super(memory, geometry, chosen);
         this.writer = chosen.writers == 1
-                ? new CompletionWriter(memory, geometry, startSequence, chosen.policy, chosen.merging, creditArm)
+                ? new CompletionWriter(
+                        memory, geometry, startSequence, chosen.policy, chosen.merging, creditArm, queueArm)
                 : null;
         this.shared = chosen.shared;
     }
@@ -706,8 +708,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     public int purge(int qpNumber) {
         enterPoll();
         requireOneOfEach("be purged");
-        if ((qpNumber & ~MAX_QP_NUMBER) != 0) {
-            throw new IllegalArgumentException("QP number must be 0 to " + MAX_QP_NUMBER + ": " + qpNumber);
+        if ((qpNumber & ~MAX_NUMBER) != 0) {
+            throw new IllegalArgumentException("QP number must be 0 to " + MAX_NUMBER + ": " + qpNumber);
         }
         int purged = 0;
         long next = sequence;
@@ -851,6 +853,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             final int givenUp = size();
             CqRegion.clear(memory, writer.ring, startSequence);
             writer.startAgain(startSequence);
+            if (queueArm != null) {
+                queueArm.restart(startSequence);
+            }
             sequence = startSequence;
             usedFrom = startSequence;
             gaps = 0;
@@ -871,6 +876,96 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 writer.releaseRole();
             }
         }
+    }
+
+    /**
+     * Asks for one event, at the next completion or the next solicited one, and says whether there is something to poll already. For
+     * the polling thread; wait-free. {@code ibv_req_notify_cq}, with the missed-event report of its kernel twin.
+     *
+     * <p>The rule for callers: poll until nothing comes, arm, and only if this returned false, wait for the event. What comes between
+     * the last poll and this call is reported here, what comes later raises the event: nothing falls in between. One arm gives one
+     * event at most; arming again before it has come changes what is asked for, and asks for no second one. The event goes to the
+     * {@link EventSink} of {@link Builder#events}, or is the device's to raise ({@link Builder#deviceEvents}).
+     *
+     * @param mode for what
+     * @return true if completions are ready, or the queue died of an overrun: poll again. The queue is armed in any case
+     * @throws NullPointerException  if there is no mode; nothing is armed
+     * @throws IllegalStateException if the queue is closed, was made without events, another thread is the poller, or the call comes
+     *                               from a handler of this queue; an event may have been asked for
+     */
+    public boolean arm(ArmMode mode) {
+        return arm(mode, 1);
+    }
+
+    /**
+     * As {@link #arm(ArmMode)}, and the event waits for {@code count} entries. Only for {@link ArmMode#NEXT}; a solicited completion does
+     * not wait.
+     *
+     * @param mode  for what
+     * @param count entries that must be there, 1 to the smaller of the capacity and 65536; counted from the next to be polled
+     * @return true if so many are ready: poll again
+     * @throws IllegalArgumentException if {@code count} is out of range; nothing is armed
+     * @throws IllegalStateException    as for {@link #arm(ArmMode)}
+     */
+    public boolean arm(ArmMode mode, int count) {
+        Objects.requireNonNull(mode, "arm mode");
+        enterPoll();
+        requireArmable(count);
+        queueArm.arm(mode, count, sequence);
+        enter(); // closed meanwhile
+        return isReady(mode == ArmMode.SOLICITED ? 1 : count) || dead();
+    }
+
+    /** Whether the arm may be asked for; if not, throws. */
+    void requireArmable(int count) {
+        if (queueArm == null) {
+            throw QueueArm.notAsked();
+        }
+        final int most = Math.min(capacity, QueueArm.MOST_COUNT);
+        if (count < 1 || count > most) {
+            throw new IllegalArgumentException("an event can wait for 1 to " + most + " entries: " + count);
+        }
+    }
+
+    /**
+     * Says that the event of the last arm has arrived: from now on the queue is not armed, and can be armed for another. Any thread;
+     * lock-free. {@code ibv_get_cq_event} does this.
+     *
+     * @return true if there was one; false if no event is outstanding (it was raised for a close, or was taken before)
+     * @throws IllegalStateException if the queue was made without events
+     */
+    public boolean takeEvent() {
+        if (queueArm == null) {
+            throw QueueArm.notAsked();
+        }
+        return queueArm.take();
+    }
+
+    /**
+     * Events raised by arms since creation. Any thread.
+     *
+     * @return events; 0 if the queue has none
+     */
+    public long events() {
+        return queueArm == null ? 0 : queueArm.fired();
+    }
+
+    /**
+     * Whether the host can {@link #arm} this queue.
+     *
+     * @return true if it was made with {@link Builder#events} or {@link Builder#deviceEvents}
+     */
+    public boolean hasEvents() {
+        return queueArm != null;
+    }
+
+    /**
+     * Number of the queue, by which events name it.
+     *
+     * @return what {@link Builder#events} or {@link Builder#deviceEvents} was given; 0 if the queue has no events
+     */
+    public int number() {
+        return queueArm == null ? 0 : queueArm.cqNumber;
     }
 
     /**
@@ -916,6 +1011,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     public void close() {
         markClosed();
         wakeWriters();
+        if (queueArm != null) {
+            queueArm.answerAny();
+        }
         releaseProcessRole();
         if (writer != null) {
             writer.releaseProcessRole();
@@ -932,9 +1030,12 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         long startSequence;
         private QueueMemory memory;
         boolean merging;
-        private boolean shared;
+        boolean shared;
         boolean waiting;
         int writers = 1;
+        boolean armable;
+        EventSink sink;
+        int number;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -1036,6 +1137,34 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         }
 
         /**
+         * Lets the host {@link CompletionQueue#arm} the queue, and the writers raise the events: a write, flush or commit looks at the
+         * arm word once, behind a full fence. Not in a file.
+         *
+         * @param sink   whom the writers tell
+         * @param number number of the queue, by which events name it, 0 to 2^24-1
+         * @return this
+         */
+        public Builder events(EventSink sink, int number) {
+            deviceEvents(number);
+            this.sink = Objects.requireNonNull(sink, "event sink");
+            return this;
+        }
+
+        /**
+         * Lets the host {@link CompletionQueue#arm} the queue, and leaves the events to a device that loops: it asks
+         * {@link CompletionWriter#pastArm} on each pass, and needs no fence. One writer; not in a file.
+         *
+         * @param number number of the queue, 0 to 2^24-1
+         * @return this
+         */
+        public Builder deviceEvents(int number) {
+            this.armable = true;
+            this.sink = null;
+            this.number = number;
+            return this;
+        }
+
+        /**
          * Memory that the queue takes as it is described so far, exact.
          *
          * @return bytes
@@ -1066,6 +1195,13 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 throw new IllegalArgumentException("waiting writers need BACKPRESSURE: with " + policy
                         + " a writer that finds no slot loses its entry and never waits");
             }
+            if ((number & ~MAX_NUMBER) != 0) {
+                throw new IllegalArgumentException("number of the queue must be 0 to " + MAX_NUMBER + ": " + number);
+            }
+            if (armable && sink == null && writers != 1) {
+                throw new IllegalArgumentException("events raised by the device need one writer: choose events()"
+                        + " with a sink, or writers(1) instead of " + writers);
+            }
             RingGeometry geometry = CqRegion.geometry(capacity, strideBytes, writers);
             long bytes = requiredBytes();
             QueueMemory region = memory == null ? QueueMemory.allocate(bytes) : memory;
@@ -1078,6 +1214,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 if (waiting) {
                     throw new IllegalArgumentException("a queue in a file cannot have waiting writers: no thread of"
                             + " another process can be woken; leave out waitingWriters()");
+                }
+                if (armable) {
+                    throw new IllegalArgumentException("a queue in a file has no events: a writer in another process"
+                            + " does not know whom to tell; leave out events()");
                 }
                 requireFitForFile(region);
             }

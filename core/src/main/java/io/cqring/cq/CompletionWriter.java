@@ -22,6 +22,9 @@ public final class CompletionWriter extends QueueEnd {
     /** Where to wait for space, or null. */
     private final CreditArm creditArm;
 
+    /** How the host asks for an event, or null. */
+    private final QueueArm queueArm;
+
     private final int strideBytes;
     private final CompletionEntry entry;
 
@@ -32,6 +35,9 @@ public final class CompletionWriter extends QueueEnd {
     private long lostEntries;
     private long rejectedDoorbells;
 
+    /** Entries were lost, and none has found a slot since. */
+    private boolean losing;
+
     /** The ring that the host offers. The host's, until it posts the command. */
     Ring offered;
 
@@ -41,14 +47,17 @@ public final class CompletionWriter extends QueueEnd {
             long startSequence,
             OverrunPolicy policy,
             boolean merging,
-            CreditArm creditArm) {
+            CreditArm creditArm,
+            QueueArm queueArm) {
         super(memory, geometry, startSequence);
         this.policy = policy;
         this.creditArm = creditArm;
+        this.queueArm = queueArm;
         this.strideBytes = geometry.strideBytes();
         this.entry = new CompletionEntry(memory, strideBytes);
         this.mostInSlot = merging ? MergedEntry.most(strideBytes) : 1;
         this.creditLimit = startSequence + capacity;
+        this.solicitedEnd = startSequence;
     }
 
     @Override
@@ -95,6 +104,7 @@ public final class CompletionWriter extends QueueEnd {
         }
         requireNotPast(next, consumed);
         sequence = next;
+        solicitedEnd = next; // the last writer may have left an arm unanswered: for all we know, for one of its entries
         creditLimit = next; // no credit yet: the first claim looks for it
         lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
         rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);
@@ -251,6 +261,9 @@ public final class CompletionWriter extends QueueEnd {
         publish(slot, header, sequence);
         this.sequence = sequence + 1;
         publishSequence(sequence + 1);
+        if (queueArm != null) {
+            queueArm.serve(sequence + 1, solicitedEnd);
+        }
         return true;
     }
 
@@ -364,6 +377,7 @@ public final class CompletionWriter extends QueueEnd {
             }
             sequence = end;
             publishSequence(end);
+            serveArm();
         }
         return count;
     }
@@ -437,7 +451,9 @@ public final class CompletionWriter extends QueueEnd {
         letGo();
         sequence = startSequence;
         creditLimit = startSequence + capacity;
+        solicitedEnd = startSequence;
         dead = false;
+        losing = false;
         lostEntries = 0;
         rejectedDoorbells = 0;
     }
@@ -462,7 +478,14 @@ public final class CompletionWriter extends QueueEnd {
         minis = 0;
         sequence = end;
         publishSequence(end);
+        serveArm();
         return (int) (end - first);
+    }
+
+    private void serveArm() {
+        if (queueArm != null) {
+            queueArm.serve(sequence, solicitedEnd);
+        }
     }
 
     /** Turns the claimed entry, if there is one, into a held one. */
@@ -548,6 +571,9 @@ public final class CompletionWriter extends QueueEnd {
         slots.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
                 (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
+        if (queueArm != null && QueueArm.isSolicited(header)) {
+            solicitedEnd = sequence + 1;
+        }
     }
 
     private void publishSequence(long sequence) {
@@ -588,6 +614,7 @@ public final class CompletionWriter extends QueueEnd {
         }
         if (freed != 0 && !dead) {
             creditLimit += freed;
+            losing = false;
             return true;
         }
         return false;
@@ -605,6 +632,43 @@ public final class CompletionWriter extends QueueEnd {
             // to poll. Shown by StateStress.
             memory.putLongRelease(CqRegion.DEAD, 1);
         }
+        if (queueArm != null && !losing) {
+            losing = true;
+            queueArm.overrun(dead);
+        }
+    }
+
+    /**
+     * For a device that raises the events of a queue made with {@link CompletionQueue.Builder#deviceEvents} itself: entries past the
+     * one open arm of the host, looked up anew on each call. For the writing thread, on each of its passes: a device that sleeps
+     * without a limit between two passes loses events.
+     *
+     * @return entries that have been published past the arm, 0 if nothing is armed, the arm was answered, or what it asks for is
+     *     not there
+     * @throws IllegalStateException if the queue is closed, made without {@code deviceEvents}, or another thread is the writer
+     */
+    public long pastArm() {
+        enter();
+        return deviceArm().pastArm(sequence, solicitedEnd);
+    }
+
+    /**
+     * Answers the host's arm if entries are past it. For the writing thread, see {@link #pastArm}. The caller then raises the event.
+     *
+     * @return true if answered, by this call: once for each arm
+     * @throws IllegalStateException if the queue is closed, made without {@code deviceEvents}, or another thread is the writer
+     */
+    public boolean answerArm() {
+        enter();
+        return deviceArm().answer(sequence, solicitedEnd);
+    }
+
+    private QueueArm deviceArm() {
+        if (queueArm == null || queueArm.sink != null) {
+            throw new IllegalStateException("completion queue raises its events itself, or has none: only one made with"
+                    + " deviceEvents() is served by its device");
+        }
+        return queueArm;
     }
 
     /**

@@ -5,20 +5,25 @@ import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
 
 /**
- * Where things lie in a completion queue's memory. Words that different threads write are 128 bytes apart.
+ * Where things lie in a completion queue's memory.
  *
  * <pre>
  *   byte 0     magic | what the queue is | checksum    written once, by create: see CqHeader
  *   byte 128   consumer sequence                       written by the host: the doorbell record
  *              | entries passed over
+ *   byte 192   dead | closed, or a command (Control)   written rarely, read by both
+ *              | writers that wait for space
  *   byte 256   producer sequence | lost entries | rejected doorbells     written by the device
  *              | abandoned entries | give-backs        many writers only
- *   byte 384   dead | closed, or a command (Control)   written rarely, read by both
- *              | writers that wait for space
- *   byte 512   row 0, row 1, ...                       many writers only, 128 bytes each
+ *              | fired | solicited end                 how the device answers the arm word, see QueueArm
+ *   byte 320   arm word | armed index                  written by the host before it waits, read by the device
+ *   byte 384   row 0, row 1, ...                       many writers only, 128 bytes each
  *              owner | first | count                   owner: under a lock; the claim: by the writer that has the row
  *   then       slot 0, slot 1, ...                     written by the device
  * </pre>
+ *
+ * <p>Processors fetch lines of 64 bytes, some of them in pairs of 128. So of each pair one line is stored on every poll or with every
+ * entry, by one end; the other is read on the way and stored rarely, and disturbs nobody.
  *
  * <p>One writer: the producer sequence counts what is published. Many writers: it counts what is claimed; a row says what its
  * writer may have claimed and not yet published. Owner 0 is a free row, else it is the id of the process that opened it.
@@ -27,17 +32,21 @@ final class CqRegion {
     static final int MAGIC = 0;
     static final int CONSUMER_SEQUENCE = CacheLines.SEPARATION_BYTES;
     static final int PASSED_OVER = CONSUMER_SEQUENCE + Long.BYTES;
+    static final int DEAD = CONSUMER_SEQUENCE + CacheLines.LINE_BYTES;
+    static final int CLOSED = DEAD + Long.BYTES;
+    static final int WAITING_WRITERS = CLOSED + Long.BYTES;
     static final int PRODUCER_SEQUENCE = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int LOST_ENTRIES = PRODUCER_SEQUENCE + Long.BYTES;
     static final int REJECTED_DOORBELLS = LOST_ENTRIES + Long.BYTES;
     static final int ABANDONED_ENTRIES = REJECTED_DOORBELLS + Long.BYTES;
     static final int GIVE_BACKS = ABANDONED_ENTRIES + Long.BYTES;
-    static final int DEAD = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
-    static final int CLOSED = DEAD + Long.BYTES;
-    static final int WAITING_WRITERS = CLOSED + Long.BYTES;
+    static final int FIRED = GIVE_BACKS + Long.BYTES;
+    static final int SOLICITED_END = FIRED + Long.BYTES;
+    static final int ARM = PRODUCER_SEQUENCE + CacheLines.LINE_BYTES;
+    static final int ARMED_INDEX = ARM + Long.BYTES;
 
     /** Where the rows of many writers start; without rows, the slots. */
-    static final int FIRST_ROW = DEAD + CacheLines.SEPARATION_BYTES;
+    static final int FIRST_ROW = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
 
     static final int FIRST_SLOT = FIRST_ROW;
     static final int ROW_BYTES = CacheLines.SEPARATION_BYTES;

@@ -83,6 +83,10 @@ public final class CqeOpcode {
         return (opcode >= RECV && opcode <= RECV_INV) || opcode == RESP_ERR;
     }
 
+    static boolean isFailed(int opcode) {
+        return opcode == REQ_ERR || opcode == RESP_ERR;
+    }
+
     /** Whether polls pass over the entry: it is no completion, only a slot that must be returned to the device. */
     static boolean isPassedOver(int opcode) {
         return opcode == ABANDONED || opcode == INVALID;

@@ -39,6 +39,9 @@ abstract class HostEnd extends QueueEnd {
     /** Where writers wait for free slots, or null if they cannot. */
     final CreditArm creditArm;
 
+    /** How the host asks for an event, or null if it cannot. */
+    final QueueArm queueArm;
+
     final Completion view;
     private int publishInterval;
 
@@ -72,9 +75,12 @@ abstract class HostEnd extends QueueEnd {
         super(memory, geometry, chosen.startSequence);
         final boolean oneWriter = chosen.writers == 1;
         this.creditArm = chosen.waiting ? new CreditArm(memory, CqRegion.WAITING_WRITERS, chosen.writers) : null;
+        this.queueArm =
+                chosen.armable ? new QueueArm(memory, chosen.sink, chosen.number, !oneWriter, chosen.shared) : null;
         this.claimRows = oneWriter
                 ? null
-                : new ClaimRows(memory, geometry, chosen.startSequence, chosen.policy, chosen.writers, creditArm);
+                : new ClaimRows(
+                        memory, geometry, chosen.startSequence, chosen.policy, chosen.writers, creditArm, queueArm);
         this.scratch = chosen.merging ? QueueMemory.allocate(geometry.strideBytes()) : null;
         this.expanded = chosen.merging ? new Completion(scratch, geometry.strideBytes()) : null;
         this.ordinary = oneWriter && !chosen.merging;
@@ -478,6 +484,22 @@ abstract class HostEnd extends QueueEnd {
         // the flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that had
         // looked at the flag before it was set publishes an entry after the end was reported. Shown by CqClaimStress.
         return memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, next, next);
+    }
+
+    /** Whether the next {@code count} slots hold entries; if one of them is passed over, polls may give less. */
+    final boolean isReady(int count) {
+        if (ordinary) { // the last one vouches for all before it
+            final long last = sequence + count - 1;
+            final long slot = RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift);
+            return isValid(slots, slot, RingGeometry.phase(last, lapShift));
+        }
+        int found = SHOWN_LAST;
+        for (int i = 0; i != count && found != NOT_READY && found != BOUNDARY; i++) {
+            found = look(sequence + i, i == 0 ? minis : 0);
+        }
+        final boolean ready = found != NOT_READY && (found != BOUNDARY || view.opcode() == CqeOpcode.RESIZE);
+        detachViews();
+        return ready;
     }
 
     boolean dead() {

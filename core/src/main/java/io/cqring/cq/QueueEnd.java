@@ -48,6 +48,9 @@ abstract class QueueEndFields extends LeftPad {
 
     long lastLength;
 
+    /** Device end with one writer: the sequence after the last solicited or failed entry. Else not used. */
+    long solicitedEnd;
+
     /** Set while a handler may run, so that it cannot call its own queue. Host end only. */
     boolean inHandler;
 

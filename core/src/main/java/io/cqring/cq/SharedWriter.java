@@ -35,6 +35,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     /** What the row's count word holds. */
     private long rowCount;
 
+    /** Entries were lost, and none has found a slot since. */
+    private boolean losing;
+
     /** Set once, under the lock of the rows, or before the role is given up. */
     private boolean closed;
 
@@ -150,6 +153,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
                 payload2);
         publish(next, header);
         held = 0;
+        rows.serveArm();
         return true;
     }
 
@@ -223,6 +227,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         }
         giveBack(first + count, end);
         held = 0;
+        rows.serveArm();
     }
 
     /**
@@ -403,6 +408,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         // CqClaimStress.
         memory.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(next, lapShift));
+        if (rows.queueArm != null && QueueArm.isSolicited(header)) {
+            rows.queueArm.markSolicited(next + 1);
+        }
     }
 
     /** Gives back the last sequences of the claim, unpublished, from {@code first} to before {@code end}. */
@@ -445,7 +453,11 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         } else {
             creditLimit = consumed + capacity;
         }
-        return end - creditLimit <= 0;
+        final boolean fits = end - creditLimit <= 0;
+        if (fits) {
+            losing = false;
+        }
+        return fits;
     }
 
     /** Counts entries that found no slot (policies DROP_NEW and ERROR), and ends the queue's life (policy ERROR). */
@@ -457,6 +469,10 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         memory.getAndAddLong(CqRegion.LOST_ENTRIES, count);
         if (mayDie) {
             memory.putLongRelease(CqRegion.DEAD, 1);
+        }
+        if (rows.queueArm != null && !losing) {
+            losing = true;
+            rows.queueArm.overrun(mayDie);
         }
     }
 
@@ -502,6 +518,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             if (held != 0 && shown != UNSURE && !queueClosed) {
                 giveBack(sequence, sequence + held);
                 held = 0;
+                rows.serveArm();
             }
             rows.retire(this, queueClosed);
         }

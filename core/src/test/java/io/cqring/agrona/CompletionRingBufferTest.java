@@ -27,7 +27,7 @@ import org.openjdk.jol.info.FieldLayout;
 @Tag("bothroutes")
 class CompletionRingBufferTest {
     /** As drawn: words in front of the slots, and behind the last. */
-    private static final int SLOTS = 512;
+    private static final int SLOTS = 384;
 
     private static final int TRAILER = 3 * 128;
 

@@ -573,7 +573,7 @@ class AdaptiveDepthTest {
 
     /**
      * Two threads. A burst, whose entries the poller lets pile up, takes the queue from the smallest depth to the largest; a lull, each
-     * entry polled before the next is written, takes it back: 8 x (1024 + 512 + ... + 32) are 16,128 entries; a window of 1024 that saw the end of the burst
+     * entry polled before the next is written, takes it back: 8 x (1024 + 384 + ... + 32) are 16,128 entries; a window of 1024 that saw the end of the burst
      * does not count, nor do the entries during which a resize is under way.
      */
     @Test

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 class AttachTest {
     private static final int CAPACITY = 4;
     private static final int STRIDE = 64;
-    private static final int BYTES = 512 + CAPACITY * STRIDE;
+    private static final int BYTES = 384 + CAPACITY * STRIDE;
     private static final long START = 1000;
 
     /** The constant part of the queue that most tests here use, as drawn in CqHeader; the checksum is filled in. */
@@ -38,7 +38,7 @@ class AttachTest {
         words[3] = 1;
         words[4] = STRIDE;
         words[5] = CAPACITY;
-        words[6] = 512;
+        words[6] = 384;
         words[7] = BYTES;
         words[8] = 1; // DROP_NEW
         words[9] = START;
@@ -204,7 +204,7 @@ class AttachTest {
         }
         Object[][] sealed = {
             {3, 2L, "entry layout must be 1: 2"},
-            {11, 1L, "first slot offset must be 768: 512"},
+            {11, 1L, "first slot offset must be 640: 384"},
             {11, 64L, "writers less one must be 0 to 63: 64"},
             {11, 1L << 17, "bits of the shape for merging and beyond must be 0: 131072"},
             {11, 1L << 18, "bits of the shape for merging and beyond must be 0: 262144"},
@@ -215,7 +215,7 @@ class AttachTest {
             {5, 0L, "capacity must be 1 to 16777216: 0"},
             {5, 3L, "capacity must be a power of two, 1 or more: 3"},
             {5, (1L << 32) + 4, "capacity must be 1 to 16777216: 4294967300"},
-            {6, 576L, "first slot offset must be 512: 576"},
+            {6, 448L, "first slot offset must be 384: 448"},
             {7, 769L, "region bytes must be 768: 769"},
             {8, 3L, "overrun policy must be 0 to 2: 3"},
             {8, -1L, "overrun policy must be 0 to 2: -1"},
@@ -230,16 +230,16 @@ class AttachTest {
         }
         long[] larger = header();
         larger[5] = 8;
-        larger[7] = 512 + 8 * 64;
+        larger[7] = 384 + 8 * 64;
         larger[15] = crc(larger);
         put(memory, larger);
-        assertRefused(memory, "region bytes must be 512 to 768: 1024");
+        assertRefused(memory, "region bytes must be 384 to 640: 896");
         put(memory, header());
         memory.putLong(Region.LOST, -1);
         assertRefused(memory, "counter at byte 264 must be 0 or more: -1");
         memory.putLong(Region.LOST, 0);
         memory.putLong(Region.DEAD, 2);
-        assertRefused(memory, "flag at byte 384 must be 0 or 1: 2");
+        assertRefused(memory, "flag at byte 192 must be 0 or 1: 2");
     }
 
     /** A right checksum over numbers made to hurt. What is accepted, by hand: */
@@ -248,7 +248,7 @@ class AttachTest {
             case 2, 3 -> value == 1;
             case 4 -> value == STRIDE;
             case 5 -> value == CAPACITY;
-            case 6 -> value == 512;
+            case 6 -> value == 384;
             case 7 -> value == BYTES;
             case 8 -> value >= 0 && value <= 2;
             case 9 -> START - value >= 0; // sequences at START were reached from there
@@ -282,7 +282,7 @@ class AttachTest {
             129,
             256,
             511,
-            512,
+            384,
             513,
             576,
             640,
@@ -302,7 +302,7 @@ class AttachTest {
             1L << 32,
             (1L << 32) + 4,
             (1L << 32) + 64,
-            (1L << 32) + 512,
+            (1L << 32) + 384,
             (1L << 32) + 768,
             1L << 62,
             Long.MAX_VALUE,
@@ -311,7 +311,7 @@ class AttachTest {
             -1,
             -4,
             -64,
-            -512,
+            -384,
             -768,
             Integer.MIN_VALUE
         };
@@ -354,7 +354,7 @@ class AttachTest {
             QueueMemory memory = QueueMemory.attach(truncated);
             assertEquals(length, memory.sizeBytes());
             CqAttachException refused = refusal(memory);
-            assertEquals(length < 512, refused.isUnfinished(), refused.getMessage());
+            assertEquals(length < 384, refused.isUnfinished(), refused.getMessage());
             assertArrayEquals(Arrays.copyOf(whole, length), Files.readAllBytes(truncated));
             Files.delete(truncated); // or the next write would shorten a file that is mapped
         }
@@ -369,7 +369,7 @@ class AttachTest {
         Path foreign = folder.resolve("foreign");
         SplittableRandom random = new SplittableRandom(7);
         for (int i = 0; i < 200; i++) {
-            byte[] bytes = new byte[random.nextInt(512, 2000)];
+            byte[] bytes = new byte[random.nextInt(384, 2000)];
             random.nextBytes(bytes);
             Files.write(foreign, bytes);
             assertFalse(refusal(QueueMemory.attach(foreign)).isUnfinished());
@@ -444,17 +444,17 @@ class AttachTest {
             int capacity = 1 << random.nextInt(5);
             words[4] = stride;
             words[5] = capacity;
-            words[7] = 512 + (long) capacity * stride;
+            words[7] = 384 + (long) capacity * stride;
             words[8] = random.nextInt(3);
             words[15] = crc(words);
             QueueMemory memory = QueueMemory.allocate(words[7]);
             byte[] noise = new byte[capacity * stride];
             random.nextBytes(noise);
-            memory.putBytes(512, noise, 0, noise.length);
+            memory.putBytes(384, noise, 0, noise.length);
             put(memory, words);
             memory.putLong(Region.CONSUMER, START);
             memory.putLong(Region.PRODUCER, START);
-            for (int offset = 128; offset < 512; offset += 8) {
+            for (int offset = 128; offset < 384; offset += 8) {
                 if (random.nextInt(4) == 0) {
                     long[] values = {
                         0,

@@ -53,7 +53,7 @@ class ClaimInterleavingTest {
         /** Starts in the last slot of a lap, so that neighbouring sequences differ in their owner bit. */
         Rig(int capacity, OverrunPolicy policy) {
             this.capacity = capacity;
-            this.memory = new SteppedMemory(512 + 3 * 128 + capacity * 64L);
+            this.memory = new SteppedMemory(384 + 3 * 128 + capacity * 64L);
             this.queue = CompletionQueue.ofCapacity(capacity)
                     .startSequence(capacity - 1)
                     .overrunPolicy(policy)

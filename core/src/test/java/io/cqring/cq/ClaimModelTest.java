@@ -36,7 +36,7 @@ class ClaimModelTest {
 
         Pair(Shape shape, int writers) {
             this.shape = shape;
-            this.memory = QueueMemory.allocate(512 + writers * 128 + shape.capacity() * shape.stride());
+            this.memory = QueueMemory.allocate(384 + writers * 128 + shape.capacity() * shape.stride());
             memory.fill(0, memory.sizeBytes(), (byte) 0xE7);
             this.queue = shape.builder().writers(writers).memory(memory).create();
             this.model = new ClaimModel(shape.capacity());

@@ -240,7 +240,7 @@ class CqeLayoutTest {
     }
 
     private static void assertWords(int stride, long[] expected, long p0, long p1, long p2) {
-        QueueMemory memory = QueueMemory.allocate(512 + 2L * stride);
+        QueueMemory memory = QueueMemory.allocate(384 + 2L * stride);
         CompletionQueue queue =
                 CompletionQueue.ofCapacity(2).strideBytes(stride).memory(memory).create();
         assertTrue(queue.writer()
@@ -254,9 +254,9 @@ class CqeLayoutTest {
                         p1,
                         p2));
         long[] actual = new long[stride / 8];
-        Arrays.setAll(actual, i -> memory.getLong(512 + i * 8));
+        Arrays.setAll(actual, i -> memory.getLong(384 + i * 8));
         assertEquals(hex(expected), hex(actual));
-        assertEquals(0, memory.getLong(512 + stride), "second slot");
+        assertEquals(0, memory.getLong(384 + stride), "second slot");
     }
 
     private static List<String> hex(long[] words) {
@@ -276,8 +276,8 @@ class CqeLayoutTest {
         QueueMemory[] memories = new QueueMemory[3];
         CompletionQueue[] queues = new CompletionQueue[3];
         for (int i = 0; i < 3; i++) {
-            memories[i] = QueueMemory.allocate(512 + (long) n * Shape.STRIDES[i] + 128);
-            memories[i].fill(512 + n * Shape.STRIDES[i], 128, (byte) 0x5A);
+            memories[i] = QueueMemory.allocate(384 + (long) n * Shape.STRIDES[i] + 128);
+            memories[i].fill(384 + n * Shape.STRIDES[i], 128, (byte) 0x5A);
             queues[i] = CompletionQueue.ofCapacity(n)
                     .strideBytes(Shape.STRIDES[i])
                     .memory(memories[i])
@@ -319,7 +319,7 @@ class CqeLayoutTest {
                     }
                 }
                 for (int at = 0; at < 16; at++) {
-                    assertEquals(0x5A5A_5A5A_5A5A_5A5AL, memories[i].getLong(512 + n * stride + at * 8), "canary");
+                    assertEquals(0x5A5A_5A5A_5A5A_5A5AL, memories[i].getLong(384 + n * stride + at * 8), "canary");
                 }
 
                 Completion c = queues[i].peek();
@@ -344,7 +344,7 @@ class CqeLayoutTest {
                     for (int w = 0; w < words; w++) {
                         assertEquals(payload[w], c.payload(w));
                     }
-                    memories[i].getBytes(512 + own * stride + 40, bytes, 0, bytes.length);
+                    memories[i].getBytes(384 + own * stride + 40, bytes, 0, bytes.length);
                     for (int at = 0; at < bytes.length; at++) {
                         assertEquals((byte) (payload[at / 8] >>> (at % 8 * 8)), bytes[at], "payload byte " + at);
                     }
@@ -378,7 +378,7 @@ class CqeLayoutTest {
 
     private static byte[] slots(QueueMemory memory, int stride, int n) {
         byte[] bytes = new byte[n * stride];
-        memory.getBytes(512, bytes, 0, bytes.length);
+        memory.getBytes(384, bytes, 0, bytes.length);
         return bytes;
     }
 

@@ -80,31 +80,31 @@ class CreationTest {
                         () -> CompletionQueue.ofCapacity(1).memory(null)));
     }
 
-    /** One size formula, exact beyond 2^31 and 2^32: 512 bytes of words, then the slots. */
+    /** One size formula, exact beyond 2^31 and 2^32: 384 bytes of words, then the slots. */
     @FieldBug(13)
     @Test
     void shouldComputeSizesExactly() {
-        long[] of128 = { // 2^20 .. 2^30 entries of 128 bytes, plus 512; worked out by hand
-            134_218_240L,
-            268_435_968L,
-            536_871_424L,
-            1_073_742_336L,
-            2_147_484_160L,
-            4_294_967_808L,
-            8_589_935_104L,
-            17_179_869_696L,
-            34_359_738_880L,
-            68_719_477_248L,
-            137_438_953_984L
+        long[] of128 = { // 2^20 .. 2^30 entries of 128 bytes, plus 384; worked out by hand
+            134_218_112L,
+            268_435_840L,
+            536_871_296L,
+            1_073_742_208L,
+            2_147_484_032L,
+            4_294_967_680L,
+            8_589_934_976L,
+            17_179_869_568L,
+            34_359_738_752L,
+            68_719_477_120L,
+            137_438_953_856L
         };
         for (int i = 0; i < of128.length; i++) {
             assertEquals(of128[i], CompletionQueue.requiredBytes(1 << (20 + i), 128));
         }
-        assertEquals(544, CompletionQueue.requiredBytes(1, 32));
-        assertEquals(576, CompletionQueue.requiredBytes(1, 64));
-        assertEquals(640, CompletionQueue.requiredBytes(1, 128));
-        assertEquals(34_359_738_880L, CompletionQueue.requiredBytes(1 << 30, 32));
-        assertEquals(68_719_477_248L, CompletionQueue.requiredBytes(1 << 30, 64));
+        assertEquals(416, CompletionQueue.requiredBytes(1, 32));
+        assertEquals(448, CompletionQueue.requiredBytes(1, 64));
+        assertEquals(512, CompletionQueue.requiredBytes(1, 128));
+        assertEquals(34_359_738_752L, CompletionQueue.requiredBytes(1 << 30, 32));
+        assertEquals(68_719_477_120L, CompletionQueue.requiredBytes(1 << 30, 64));
     }
 
     /** A region of exactly the size is enough, a byte less is refused, and no byte outside is touched. */
@@ -150,7 +150,7 @@ class CreationTest {
     /** The words of the picture, at the places of the picture, each written by the end that owns it. */
     @Test
     void shouldKeepItsWordsWhereThePictureHasThem() {
-        QueueMemory memory = QueueMemory.allocate(512 + 2 * 64);
+        QueueMemory memory = QueueMemory.allocate(384 + 2 * 64);
         CompletionQueue queue = CompletionQueue.ofCapacity(2)
                 .startSequence(1000)
                 .overrunPolicy(OverrunPolicy.ERROR)

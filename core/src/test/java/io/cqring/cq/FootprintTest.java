@@ -93,8 +93,8 @@ class FootprintTest {
                 .findFirst()
                 .orElseThrow();
         for (int stride : Shape.STRIDES) {
-            int expected = 512 + 64 * stride + 128;
-            assertEquals(512 + 64 * stride, CompletionQueue.requiredBytes(64, stride));
+            int expected = 384 + 64 * stride + 128;
+            assertEquals(384 + 64 * stride, CompletionQueue.requiredBytes(64, stride));
             long seen = -1;
             for (int i = 0; i < 100 && seen != expected; i++) { // the collector may free other buffers meanwhile
                 long before = direct.getMemoryUsed();
@@ -106,12 +106,12 @@ class FootprintTest {
             }
             assertEquals(expected, seen);
         }
-        assertEquals(512 + 4 * 128 + 384, CompletionRingBuffer.requiredBytes(4));
-        assertEquals(512 + 4 * 32, LongQueue.requiredBytes(4));
+        assertEquals(384 + 4 * 128 + 384, CompletionRingBuffer.requiredBytes(4));
+        assertEquals(384 + 4 * 32, LongQueue.requiredBytes(4));
         String table = Files.readString(Path.of("docs", "architecture.md"));
-        assertTrue(table.contains("| 512 + capacity x stride"), "table of architecture.md");
-        assertTrue(table.contains("| 512 + messages x 128 + 384"), "table of architecture.md");
-        assertTrue(table.contains("| 512 + capacity x 32"), "table of architecture.md");
+        assertTrue(table.contains("| 384 + capacity x stride"), "table of architecture.md");
+        assertTrue(table.contains("| 384 + messages x 128 + 384"), "table of architecture.md");
+        assertTrue(table.contains("| 384 + capacity x 32"), "table of architecture.md");
     }
 
     /** The walk itself: it counts what hangs on an object of ours once, and nothing that hangs on the JDK's. */

@@ -31,7 +31,7 @@ class LifeCornersTest {
         write(queue, 1, 0);
         queue.resize(8);
         assertEquals(
-                "control word at byte 392 must be 0 or 1 (a resize or a drain is under way): 258",
+                "control word at byte 200 must be 0 or 1 (a resize or a drain is under way): 258",
                 assertThrows(CqAttachException.class, () -> CompletionQueue.attach(memory))
                         .getMessage()
                         .replaceFirst("^cannot attach .*]: ", ""));

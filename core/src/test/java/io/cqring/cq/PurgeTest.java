@@ -61,7 +61,7 @@ class PurgeTest {
     @ParameterizedTest
     @CsvSource({"32, 1", "64, 2", "128, 4", "64, 8"})
     void everySetOfEntries(int stride, int capacity) {
-        QueueMemory memory = QueueMemory.allocate(512L + (long) capacity * stride);
+        QueueMemory memory = QueueMemory.allocate(384L + (long) capacity * stride);
         for (Polling polling : Polling.values()) {
             for (int start = 0; start < 2 * capacity; start++) {
                 for (int backlog = 0; backlog <= capacity; backlog++) {
@@ -316,13 +316,13 @@ class PurgeTest {
     /** What is unpolled can be read off memory as before: only the opcode has changed. */
     @Test
     void theEntryStaysReadableInADump() {
-        QueueMemory memory = QueueMemory.allocate(512 + 2 * 64);
+        QueueMemory memory = QueueMemory.allocate(384 + 2 * 64);
         CompletionQueue queue = new Shape(64, 2, 0).queue(OverrunPolicy.BACKPRESSURE, memory);
         assertTrue(queue.writer().write(header(LIVING_QP), 1, 0, 0, 0));
         assertTrue(queue.writer().write(header(DEAD_QP) | 0x1234L << 8 | 9L << 56, 2, 0, 0, 0));
         assertEquals(1, queue.purge(DEAD_QP));
-        assertEquals(15 << 1 | 1 | 0x1234L << 8 | (long) DEAD_QP << 32 | 9L << 56, memory.getLong(512 + 64));
+        assertEquals(15 << 1 | 1 | 0x1234L << 8 | (long) DEAD_QP << 32 | 9L << 56, memory.getLong(384 + 64));
         assertEquals(
-                List.of(2L), List.of(memory.getLong(512 + 64 + 16)).stream().collect(Collectors.toList()));
+                List.of(2L), List.of(memory.getLong(384 + 64 + 16)).stream().collect(Collectors.toList()));
     }
 }

@@ -127,7 +127,7 @@ class RecoverTest {
     /** The thread is alive but its call was cut short: the writer is unusable, close takes its claim back. */
     @Test
     void shouldTakeBackTheClaimOfACallThatWasCutShort() {
-        SteppedMemory memory = new SteppedMemory(512 + 2 * 128 + 8 * 64);
+        SteppedMemory memory = new SteppedMemory(384 + 2 * 128 + 8 * 64);
         CompletionQueue queue = SHAPE.builder().writers(2).memory(memory).create();
         SharedWriter broken = queue.newWriter();
         SharedWriter live = queue.newWriter();
@@ -157,7 +157,7 @@ class RecoverTest {
     /** A row that also covers what a living writer owns decides nothing, until the living writer is done. */
     @Test
     void shouldDecideNothingWhileALivingWriterMayOwnIt() {
-        SteppedMemory memory = new SteppedMemory(512 + 2 * 128 + 8 * 64);
+        SteppedMemory memory = new SteppedMemory(384 + 2 * 128 + 8 * 64);
         CompletionQueue queue = SHAPE.builder().writers(2).memory(memory).create();
         SharedWriter gone = queue.newWriter();
         SharedWriter live = queue.newWriter();
@@ -187,7 +187,7 @@ class RecoverTest {
         onEndedThread(() -> assertTrue(gone.claim(2)));
         assertEquals(2, queue.recover(), "given back before");
 
-        SteppedMemory memory = new SteppedMemory(512 + 2 * 128 + 8 * 64);
+        SteppedMemory memory = new SteppedMemory(384 + 2 * 128 + 8 * 64);
         CompletionQueue full = SHAPE.builder().writers(2).memory(memory).create();
         SharedWriter fills = full.newWriter();
         SharedWriter refused = full.newWriter();
@@ -199,7 +199,7 @@ class RecoverTest {
     /** Many rows of ended threads cover one sequence; one of them claimed it. */
     @Test
     void shouldAbandonOnceWhatSeveralRowsCover() {
-        SteppedMemory memory = new SteppedMemory(512 + 3 * 128 + 8 * 64);
+        SteppedMemory memory = new SteppedMemory(384 + 3 * 128 + 8 * 64);
         CompletionQueue queue = SHAPE.builder().writers(3).memory(memory).create();
         List<SharedWriter> gone = List.of(queue.newWriter(), queue.newWriter(), queue.newWriter());
         for (int i = 0; i < 3; i++) {
@@ -286,7 +286,7 @@ class RecoverTest {
         String where =
                 shape + " " + deed + (behind ? " with another behind" : "") + (after ? " after " : " before ") + access;
         int n = shape.capacity();
-        SteppedMemory memory = new SteppedMemory(512 + 3 * 128 + (long) n * 64);
+        SteppedMemory memory = new SteppedMemory(384 + 3 * 128 + (long) n * 64);
         CompletionQueue queue = shape.builder().writers(3).memory(memory).create();
         SharedWriter gone = queue.newWriter();
         SharedWriter other = queue.newWriter();

@@ -82,7 +82,7 @@ class RecycledMemoryTest {
         SplittableRandom random = new SplittableRandom(4);
         for (int stride : Shape.STRIDES) {
             int n = 8;
-            QueueMemory memory = QueueMemory.allocate(512 + n * stride);
+            QueueMemory memory = QueueMemory.allocate(384 + n * stride);
             for (int reset = 0; reset < 1000; reset++) {
                 // Half of the time the same start again, as a driver does; else anywhere, odd laps included.
                 long start = random.nextBoolean() ? 0 : random.nextInt(4 * n);

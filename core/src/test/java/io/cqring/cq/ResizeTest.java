@@ -46,7 +46,7 @@ class ResizeTest {
             this.stride = stride;
             this.start = start;
             this.polling = polling;
-            this.region = QueueMemory.allocate(512 + capacity * stride);
+            this.region = QueueMemory.allocate(384 + capacity * stride);
             this.queue = new Shape(stride, capacity, start).queue(policy, region);
             this.writer = queue.writer();
         }
@@ -376,7 +376,7 @@ class ResizeTest {
     @FieldBug(20)
     @Test
     void aPollOverTheMarkerGivesSlotsBackForTheNewRing() {
-        QueueMemory region = QueueMemory.allocate(512 + 64 * 64);
+        QueueMemory region = QueueMemory.allocate(384 + 64 * 64);
         CompletionQueue queue = new Shape(64, 64, 0).queue(OverrunPolicy.BACKPRESSURE, region);
         queue.resize(4);
         PollContractTest.write(queue, Way.WRITE, 0, 4);
@@ -396,7 +396,7 @@ class ResizeTest {
     /** Counters are the queue's, not the ring's. */
     @Test
     void countersGoOn() {
-        QueueMemory region = QueueMemory.allocate(512 + 64);
+        QueueMemory region = QueueMemory.allocate(384 + 64);
         CompletionQueue queue = new Shape(64, 1, 0).queue(OverrunPolicy.DROP_NEW, region);
         CompletionWriter writer = queue.writer();
         assertTrue(writer.write(0, 0, 0, 0, 0));

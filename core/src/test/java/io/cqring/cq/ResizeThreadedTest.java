@@ -56,7 +56,7 @@ class ResizeThreadedTest {
             this.stride = stride;
 
             this.random = random;
-            this.region = QueueMemory.allocate(512 + capacity * (long) stride);
+            this.region = QueueMemory.allocate(384 + capacity * (long) stride);
             this.queue = new Shape(stride, capacity, start).queue(OverrunPolicy.BACKPRESSURE, region);
             for (int i = 0; i < 2; i++) {
                 giveBack(QueueMemory.allocate(LARGEST * (long) stride));

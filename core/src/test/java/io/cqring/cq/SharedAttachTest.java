@@ -40,7 +40,7 @@ class SharedAttachTest {
     private Path folder;
 
     private static long bytes(int capacity, int stride, int writers) {
-        return 512 + (writers == 1 ? 0 : writers * 128L) + (long) capacity * stride;
+        return 384 + (writers == 1 ? 0 : writers * 128L) + (long) capacity * stride;
     }
 
     private static CompletionQueue.Builder builder(Shape shape, int writers, boolean sharedPollers) {
@@ -650,14 +650,14 @@ class SharedAttachTest {
                     .overrunPolicy(policies.get(random.nextInt(3)))
                     .memory(memory)
                     .create();
-            int slots = 512 + 128 * writers;
+            int slots = 384 + 128 * writers;
             byte[] noise = new byte[memory.sizeBytes() - slots];
             random.nextBytes(noise);
             memory.putBytes(slots, noise, 0, noise.length);
             SharedWriter open = made.newWriter();
             CompletionQueue queue = late ? CompletionQueue.attach(memory) : null;
             for (int offset = 128; offset < slots; offset += 8) {
-                if (random.nextInt(offset < 512 ? 12 : 4) == 0) {
+                if (random.nextInt(offset < 384 ? 12 : 4) == 0) {
                     memory.putLong(offset, value(random, shape, offset));
                 }
             }
@@ -690,7 +690,7 @@ class SharedAttachTest {
         long[] values = {
             0, 1, -1, Long.MIN_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, 1L << 32, near, random.nextLong(), near
         };
-        boolean count = offset >= 512 && offset % 128 == Region.ROW_COUNT;
+        boolean count = offset >= 384 && offset % 128 == Region.ROW_COUNT;
         if (random.nextInt(4) != 0) { // mostly near the mark, or nothing would be accepted
             return offset == Region.CONSUMER || offset == Region.PRODUCER || offset % 128 == Region.ROW_FIRST
                     ? near

@@ -44,7 +44,7 @@ class SharedWriterTest {
     @Shape.Every
     void shouldDeriveTheOwnerBitFromTheClaimedSequence(Shape shape) {
         int n = shape.capacity();
-        int slots = 512 + 3 * 128;
+        int slots = 384 + 3 * 128;
         for (Way way : WAYS) {
             QueueMemory memory = QueueMemory.allocate(slots + (long) n * shape.stride());
             memory.fill(0, memory.sizeBytes(), (byte) 0x99);
@@ -243,19 +243,19 @@ class SharedWriterTest {
         String message = "completion queue was made for one writer: writer() is it; writers(n) makes a queue for many";
         assertEquals(message, refusal(one::newWriter));
         assertEquals(message, refusal(one::recover));
-        assertEquals(576, CompletionQueue.requiredBytes(1, 64, 1));
-        assertEquals(832, CompletionQueue.requiredBytes(1, 64, 2));
-        assertEquals(8736, CompletionQueue.requiredBytes(1, 32, 64));
-        QueueMemory small = QueueMemory.allocate(831);
+        assertEquals(448, CompletionQueue.requiredBytes(1, 64, 1));
+        assertEquals(704, CompletionQueue.requiredBytes(1, 64, 2));
+        assertEquals(8608, CompletionQueue.requiredBytes(1, 32, 64));
+        QueueMemory small = QueueMemory.allocate(703);
         assertEquals(
-                "memory of 831 bytes is too small for 1 entries of 64 bytes: 832 bytes are needed",
+                "memory of 703 bytes is too small for 1 entries of 64 bytes: 704 bytes are needed",
                 bad(() -> CompletionQueue.ofCapacity(1).writers(2).memory(small).create()));
     }
 
     /** Rows: the process as owner, freed by close, never more than asked for. */
     @Test
     void shouldOpenAsManyWritersAsAskedFor() {
-        QueueMemory memory = QueueMemory.allocate(512 + 64 * 128 + 64);
+        QueueMemory memory = QueueMemory.allocate(384 + 64 * 128 + 64);
         memory.fill(0, memory.sizeBytes(), (byte) 1);
         CompletionQueue queue =
                 CompletionQueue.ofCapacity(1).writers(64).memory(memory).create();
@@ -377,7 +377,7 @@ class SharedWriterTest {
     @Shape.Every
     void shouldNotTrustTheDoorbellRecord(Shape shape) {
         int n = shape.capacity();
-        QueueMemory memory = QueueMemory.allocate(512 + 2 * 128 + (long) n * shape.stride());
+        QueueMemory memory = QueueMemory.allocate(384 + 2 * 128 + (long) n * shape.stride());
         CompletionQueue queue = shape.builder().writers(2).memory(memory).create();
         SharedWriter a = queue.newWriter();
         SharedWriter b = queue.newWriter();

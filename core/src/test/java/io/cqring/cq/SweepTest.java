@@ -28,7 +28,7 @@ class SweepTest {
         "128, 4", "128, 8", "128, 16"
     })
     void everyStateAgreesWithAPlainQueue(int stride, int n) {
-        QueueMemory memory = QueueMemory.allocate(512 + n * stride); // never cleaned between cases
+        QueueMemory memory = QueueMemory.allocate(384 + n * stride); // never cleaned between cases
         long before = cases;
         for (Writing writing : Writing.values()) {
             for (Polling polling : Polling.values()) {

@@ -186,7 +186,7 @@ class TakeoverTest {
 
     @Test
     void shouldRefuseAConsumerSequencePastWhatIsPublished() {
-        QueueMemory memory = QueueMemory.allocate(512 + 4 * 64);
+        QueueMemory memory = QueueMemory.allocate(384 + 4 * 64);
         CompletionQueue queue = CompletionQueue.ofCapacity(4).memory(memory).create();
         assertTrue(Way.WRITE.publish(queue.writer(), 0, 64));
         memory.putLong(Region.CONSUMER, 2);
@@ -244,7 +244,7 @@ class TakeoverTest {
     void shouldRefuseASecondQueueObjectThatPlaysTheSameEnd(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("queue");
         CompletionQueue first = CompletionQueue.ofCapacity(4)
-                .memory(QueueMemory.create(file, 512 + 4 * 64))
+                .memory(QueueMemory.create(file, 384 + 4 * 64))
                 .create();
         CompletionQueue second = CompletionQueue.attach(QueueMemory.attach(file));
         uses(first).forEach(Runnable::run);
@@ -275,7 +275,7 @@ class TakeoverTest {
         Path file = folder.resolve("queue");
         List<CompletionQueue> queues = new ArrayList<>();
         queues.add(new Shape(128, 4, Long.MAX_VALUE - 1)
-                .queue(OverrunPolicy.BACKPRESSURE, QueueMemory.create(file, 512 + 4 * 128)));
+                .queue(OverrunPolicy.BACKPRESSURE, QueueMemory.create(file, 384 + 4 * 128)));
         queues.add(CompletionQueue.attach(QueueMemory.attach(file)));
         queues.add(CompletionQueue.attach(QueueMemory.attach(file)));
         InOrder taker = new InOrder(128, Way.CLAIM, 0);
@@ -302,7 +302,7 @@ class TakeoverTest {
     @Test
     void shouldDetachAClaimedEntryWhenTheRoleIsReleased(@TempDir Path folder) throws IOException {
         CompletionQueue queue = CompletionQueue.ofCapacity(4)
-                .memory(QueueMemory.create(folder.resolve("queue"), 512 + 4 * 64))
+                .memory(QueueMemory.create(folder.resolve("queue"), 384 + 4 * 64))
                 .create();
         CompletionEntry entry = queue.writer().claim().workRequestId(1);
         queue.writer().release();
@@ -352,7 +352,7 @@ class TakeoverTest {
     void shouldKeepTheRoleInTheProcessWhenAThreadEnds(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("queue");
         CompletionQueue mine = CompletionQueue.ofCapacity(4)
-                .memory(QueueMemory.create(file, 512 + 4 * 64))
+                .memory(QueueMemory.create(file, 384 + 4 * 64))
                 .create();
         CompletionQueue other = CompletionQueue.attach(QueueMemory.attach(file));
         InOrder taker = new InOrder(64, Way.WRITE, 0);
@@ -367,7 +367,7 @@ class TakeoverTest {
     @Test
     void shouldNotKeepARoleWhenTheIndexMakesNoSense(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("queue");
-        QueueMemory memory = QueueMemory.create(file, 512 + 4 * 64);
+        QueueMemory memory = QueueMemory.create(file, 384 + 4 * 64);
         CompletionQueue.ofCapacity(4).startSequence(10).memory(memory).create();
         CompletionQueue queue = CompletionQueue.attach(QueueMemory.attach(file));
         memory.putLong(Region.CONSUMER, 9);

@@ -343,15 +343,15 @@ class LongQueueTest {
 
     @Test
     void shouldUseTheCallersMemoryAndNoByteMore() {
-        assertEquals(512 + 8 * 32, LongQueue.requiredBytes(8));
-        QueueMemory memory = QueueMemory.allocate(512 + 8 * 32);
+        assertEquals(384 + 8 * 32, LongQueue.requiredBytes(8));
+        QueueMemory memory = QueueMemory.allocate(384 + 8 * 32);
         memory.fill(0, memory.sizeBytes(), (byte) 0xFF);
         LongQueue queue = LongQueue.ofCapacity(8, memory);
         assertEquals(EMPTY, queue.poll(EMPTY));
         assertEquals(8, queue.fill(() -> 5));
         assertFalse(queue.offer(5));
         assertThrows(
-                IllegalArgumentException.class, () -> LongQueue.ofCapacity(8, QueueMemory.allocate(512 + 8 * 32 - 1)));
+                IllegalArgumentException.class, () -> LongQueue.ofCapacity(8, QueueMemory.allocate(384 + 8 * 32 - 1)));
     }
 
     /** What was supplied before the exception is in the queue, the supplier was asked once too often, and nothing is stuck. */

@@ -1,0 +1,249 @@
+package io.cqring.cq;
+
+import io.cqring.memory.QueueMemory;
+
+/**
+ * The arm word of a queue: how the host asks for one event, and how the device end answers.
+ *
+ * <pre>
+ *   ARM           number 63:18 | count - 1  17:2 | command 1:0  (0 none, 1 solicited, 2 next)     host
+ *   ARMED_INDEX   consumer sequence at the arm                                                    host
+ *   FIRED         number of the last arm that was answered                                        device
+ *   SOLICITED_END sequence after the last solicited or failed entry                               device, many writers
+ * </pre>
+ *
+ * <p>The number goes up when the host takes the event, so arming again before that changes command and index only, and the device
+ * answers each number once. Word and index are two words, so both are exact at any sequence: the host stores the index first, the
+ * device loads it last, so a device that sees a command sees the index of that arm or of a later one. A later one is no harm: what
+ * lies before it has been polled.
+ */
+final class QueueArm {
+    static final int NONE = 0;
+    static final int SOLICITED = 1;
+    static final int NEXT = 2;
+
+    /** The most entries that an event may wait for: 16 bits, as the moderation count of real devices. */
+    static final int MOST_COUNT = 1 << 16;
+
+    private static final int COMMAND_MASK = 3;
+    private static final int COUNT_SHIFT = 2;
+    private static final int COUNT_MASK = MOST_COUNT - 1;
+    private static final int NUMBER_SHIFT = 18;
+
+    private final QueueMemory memory;
+
+    /** Whom to tell; null: nobody, the device asks by itself. */
+    final EventSink sink;
+
+    final int cqNumber;
+
+    /** Several writers may answer one arm. */
+    private final boolean manyWriters;
+
+    /** Several pollers may arm: arms of one number are merged. */
+    private final boolean manyPollers;
+
+    QueueArm(QueueMemory memory, EventSink sink, int cqNumber, boolean manyWriters, boolean manyPollers) {
+        this.memory = memory;
+        this.sink = sink;
+        this.cqNumber = cqNumber;
+        this.manyWriters = manyWriters;
+        this.manyPollers = manyPollers;
+    }
+
+    static IllegalStateException notAsked() {
+        return new IllegalStateException(
+                "completion queue was made without events: its builder must be given events() or deviceEvents()");
+    }
+
+    /** Whether an entry with this header is what {@link #SOLICITED} asks for. Never that of a merged entry. */
+    static boolean isSolicited(long header) {
+        return CqeLayout.isSolicited(header) || CqeOpcode.isFailed(CqeLayout.opcode(header));
+    }
+
+    private static long word(long number, int count, int command) {
+        return number << NUMBER_SHIFT | (long) (count - 1) << COUNT_SHIFT | command;
+    }
+
+    private static int command(long word) {
+        return (int) word & COMMAND_MASK;
+    }
+
+    private static int count(long word) {
+        return ((int) (word >>> COUNT_SHIFT) & COUNT_MASK) + 1;
+    }
+
+    private static long number(long word) {
+        return word >>> NUMBER_SHIFT;
+    }
+
+    // ---- Host end
+
+    /** Asks for one event. After this call the host must look at the ring, and only then sleep. */
+    void arm(ArmMode mode, int count, long index) {
+        storeIndex(index);
+        long before = memory.getLongOpaque(CqRegion.ARM);
+        while (true) {
+            final long after = merged(before, mode.command, count);
+            // Edge ARM, host end: the index, then the word. Partner: answer. By compare-and-set because another thread
+            // may take an event, or arm, at the same time. Weaker (test, then set): the number goes back, and the
+            // device
+            // never answers it again. Shown by ArmStress.
+            if (memory.compareAndSetLong(CqRegion.ARM, before, after)) {
+                break;
+            }
+            before = memory.getLongOpaque(CqRegion.ARM);
+        }
+        // Edge ARM, host end: the word, then the look at the ring that follows. Partner: answer. Weaker (no fence): the
+        // look may come first, both ends miss each other, and the host sleeps with an entry in the ring. Shown by
+        // ArmStress.
+        memory.fullFence();
+    }
+
+    /** The word after an arm: with many pollers, the one that asks for the event earlier counts. */
+    private long merged(long before, int command, int count) {
+        final long number = Math.max(1, number(before)); // 0: never armed, and not to be taken for "answered"
+        if (!manyPollers || command(before) != NEXT) {
+            return word(number, count, command);
+        }
+        return word(number, command == NEXT ? Math.min(count, count(before)) : count(before), NEXT);
+    }
+
+    private void storeIndex(long index) {
+        if (!manyPollers) {
+            memory.putLongOpaque(CqRegion.ARMED_INDEX, index);
+            return;
+        }
+        long before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
+        // Edge ARM, host end: the index never goes back, for what lies before the later one has been claimed. Weaker
+        // (plain): a poller that was held up stores an old index, and the device answers for an entry that is gone.
+        while (index - before > 0 && !memory.compareAndSetLong(CqRegion.ARMED_INDEX, before, index)) {
+            before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
+        }
+    }
+
+    /** The host has got the event: the number goes up, nothing is armed. False if no event is outstanding. */
+    boolean take() {
+        // Edge ARM, taking end: the answer, then the word. Partner: answer. Weaker (opaque): an old answer is seen, the
+        // event is taken for spurious, and the next arm keeps a number that was answered already: no event ever again.
+        final long fired = memory.getLongAcquire(CqRegion.FIRED);
+        long before = memory.getLongOpaque(CqRegion.ARM);
+        while (fired != 0 && number(before) == fired) {
+            // Edge ARM, taking end: by compare-and-set, as in arm.
+            if (memory.compareAndSetLong(CqRegion.ARM, before, word(fired + 1, 1, NONE))) {
+                return true;
+            }
+            before = memory.getLongOpaque(CqRegion.ARM);
+        }
+        return false;
+    }
+
+    /** Answers given since creation. */
+    long fired() {
+        return memory.getLongOpaque(CqRegion.FIRED);
+    }
+
+    /** Nothing is armed any more, and the ring begins again at a sequence. With both ends at a standstill. */
+    void restart(long startSequence) {
+        final long number = number(memory.getLongOpaque(CqRegion.ARM));
+        memory.putLongOpaque(CqRegion.ARMED_INDEX, startSequence);
+        memory.putLongOpaque(CqRegion.SOLICITED_END, startSequence);
+        memory.putLongOpaque(CqRegion.ARM, number == 0 ? 0 : word(number, 1, NONE));
+    }
+
+    // ---- Device end
+
+    /** Many writers: remembers that an entry that this writer has published is solicited. Before {@link #serve}. */
+    void markSolicited(long end) {
+        long before = memory.getLongOpaque(CqRegion.SOLICITED_END);
+        // Edge ARM, device end: that there is a solicited entry, for whichever writer answers, together with its entry.
+        // Partner: pastArm. Weaker (a field of each writer): an entry that is held up by an older one of another writer
+        // gets no event when that one comes. Shown by ArmTest.
+        while (end - before > 0 && !memory.compareAndSetLong(CqRegion.SOLICITED_END, before, end)) {
+            before = memory.getLongOpaque(CqRegion.SOLICITED_END);
+        }
+    }
+
+    /** After entries were published: answers the arm if there is one and they are past it. */
+    void serve(long published, long solicitedEnd) {
+        if (sink != null) {
+            // Edge ARM, device end: the owner bits, then the look at the arm word. Partner: arm. Weaker (no fence): the
+            // look may come first, both ends miss each other, and the host sleeps with an entry in the ring. Shown by
+            // ArmStress.
+            memory.fullFence();
+            if (answer(published, solicitedEnd)) {
+                sink.completion(cqNumber);
+            }
+        }
+    }
+
+    /** Answers the arm if what was published is past it. True if so: the caller raises the event. */
+    boolean answer(long published, long solicitedEnd) {
+        final long word = armed();
+        return word != 0 && isPast(word, published, solicitedEnd) && fire(word);
+    }
+
+    /** Entries were lost. If the queue is dead, nothing more will come: whoever waits must look. */
+    void overrun(boolean dead) {
+        if (sink != null) {
+            sink.overrun(cqNumber, dead);
+        }
+        if (dead) {
+            answerAny();
+        }
+    }
+
+    /** The queue is closed or dead: answers any arm. */
+    void answerAny() {
+        if (sink != null) {
+            // Edge ARM, device end: the flag that says why, then the look at the arm word. Partner: arm; as in serve.
+            memory.fullFence();
+            final long word = armed();
+            if (word != 0 && fire(word)) {
+                sink.completion(cqNumber);
+            }
+        }
+    }
+
+    /**
+     * Entries past the arm that the host waits for, for a device that keeps the time itself.
+     *
+     * @return 0 if nothing is armed, the arm has been answered, or nothing that it asks for is there
+     */
+    long pastArm(long published, long solicitedEnd) {
+        final long word = armed();
+        return word != 0 && isPast(word, published, solicitedEnd)
+                ? published - memory.getLongOpaque(CqRegion.ARMED_INDEX)
+                : 0;
+    }
+
+    /** The arm word, if it is to be answered; else 0. */
+    private long armed() {
+        // Edge ARM, device end: the word, then the index and the marks. Partner: arm. Weaker (opaque): the index of an
+        // older arm is seen, and the one event is spent on an entry that was polled before.
+        final long word = memory.getLongAcquire(CqRegion.ARM);
+        return command(word) != NONE && memory.getLongOpaque(CqRegion.FIRED) != number(word) ? word : 0;
+    }
+
+    private boolean isPast(long word, long published, long solicitedEnd) {
+        final long index = memory.getLongOpaque(CqRegion.ARMED_INDEX);
+        if (command(word) == SOLICITED) {
+            final long end = manyWriters ? memory.getLongOpaque(CqRegion.SOLICITED_END) : solicitedEnd;
+            return end - index > 0;
+        }
+        // Many writers: what is claimed. That may be more than is published, and the event early; what an older entry
+        // of
+        // another writer holds up is counted with it.
+        final long end = manyWriters ? memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE) : published;
+        return end - index >= count(word);
+    }
+
+    private boolean fire(long word) {
+        final long number = number(word);
+        final long before = memory.getLongOpaque(CqRegion.FIRED);
+        // Edge ARM, device end: the answer, before whatever tells the host of it. Partner: take. By compare-and-set, as
+        // several writers may be here with one arm. Weaker (test, then set): two events for one arm. Shown by
+        // ArmStress.
+        return before - number < 0 && memory.compareAndSetLong(CqRegion.FIRED, before, number);
+    }
+}
