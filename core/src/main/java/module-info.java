@@ -6,6 +6,8 @@ module io.cqring.core {
     exports io.cqring.memory;
     exports io.cqring.ring;
     exports io.cqring.cq;
+    exports io.cqring.eq;
+    exports io.cqring.notify;
     exports io.cqring.queue;
     exports io.cqring.agrona;
 }

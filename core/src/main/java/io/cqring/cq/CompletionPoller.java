@@ -75,6 +75,24 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         this.view = new Completion(copies, strideBytes);
     }
 
+    /**
+     * The queue that this polls.
+     *
+     * @return the queue
+     */
+    public CompletionQueue queue() {
+        return queue;
+    }
+
+    /**
+     * The most entries that this poller claims at a time.
+     *
+     * @return what {@link CompletionQueue#newPoller(int)} was given
+     */
+    public int batch() {
+        return batch;
+    }
+
     @Override
     String endName() {
         return "thread of this completion poller";

@@ -951,6 +951,15 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     }
 
     /**
+     * Whether the queue was closed. Any thread.
+     *
+     * @return true from {@link #close} on
+     */
+    public boolean isClosed() {
+        return isQueueClosed();
+    }
+
+    /**
      * Whether the host can {@link #arm} this queue.
      *
      * @return true if it was made with {@link Builder#events} or {@link Builder#deviceEvents}

@@ -1,0 +1,717 @@
+package io.cqring.notify;
+
+import io.cqring.cq.ArmMode;
+import io.cqring.cq.CompletionPoller;
+import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.EventSink;
+import io.cqring.eq.EventQueue;
+import io.cqring.eq.EventType;
+import io.cqring.eq.EventWriter;
+import io.cqring.eq.Interrupt;
+import java.io.IOException;
+import java.nio.channels.SelectableChannel;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Where threads sleep until a completion queue has something for them: {@code ibv_comp_channel}. The queues of a channel share its
+ * event queue, so an event costs the same however many there are.
+ *
+ * <pre>
+ *   writer ─► queue armed? ─► event queue armed? ─► interrupt ─► the one waiter that watches it ─► the waiter whose queue it is
+ * </pre>
+ *
+ * <p><b>Two ways to wait.</b> {@link #await(CompletionQueue, long, TimeUnit)} waits for one queue: it arms, looks again and only then
+ * sleeps, so there is nothing to get wrong. {@link #getEvent} waits for an event of any queue, as {@code ibv_get_cq_event}: the caller arms
+ * the queues, polls after arming, and acknowledges events ({@link #ack}). Use one of them for a queue, not both at a time.
+ *
+ * <p><b>Threads:</b> all calls are for any thread, and several may wait; {@code await} is also a call of the queue's polling thread. An
+ * event goes to one waiter. <b>Progress:</b> what writers do here is lock-free, a compare-and-set, a store and an unpark; those who wait share a
+ * lock, held for the handling of events only. Waiting parks: it takes no processor time, works in virtual threads, and ends with an
+ * interrupt, with {@link #close}, and with its time. <b>Visibility:</b> all that was done before an event was raised is visible to
+ * the waiter that gets it.
+ */
+public final class CompletionChannel implements AutoCloseable {
+    /** Syndrome of {@link EventType#CQ_ERROR}: a completion queue was overrun; the number that real devices use. */
+    public static final int OVERRUN_SYNDROME = 1;
+
+    /** Room for events beside two per queue. */
+    private static final int SPARE_EVENTS = 128;
+
+    private static final int MOST_QUEUES = 1 << 22;
+
+    private final EventQueue events;
+    private final EventWriter eventWriter;
+    private final Interrupt interrupt;
+    private final Doorbell doorbell = new Doorbell();
+
+    /** Where losses are reported, or null. */
+    private final EventWriter asynchronous;
+
+    private final Sink sink = new Sink();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition acknowledged = lock.newCondition();
+
+    /** By number. Under the lock, as all that follows. */
+    private final Member[] members;
+
+    private final ArrayDeque<Integer> freeNumbers = new ArrayDeque<>();
+    private int numbersUsed;
+
+    /** Members with an event that nobody has got yet; entries that are not signalled any more are stale. */
+    private final ArrayDeque<Member> ready = new ArrayDeque<>();
+
+    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
+
+    /** The waiter that watches the interrupt, or null. */
+    private Waiter watcher;
+
+    private long eventsTaken;
+    private long spuriousEvents;
+    private long overrunsTaken;
+
+    private volatile boolean closed;
+
+    /** A queue of this channel. */
+    private static final class Member {
+        final int number;
+        CompletionQueue queue;
+
+        /** An event has arrived and nobody has got it. */
+        boolean signalled;
+
+        /** In the list of those that are ready. */
+        boolean listed;
+
+        /** Being destroyed: its events go nowhere. */
+        boolean dropped;
+
+        long delivered;
+        long acked;
+
+        Member(int number) {
+            this.number = number;
+        }
+    }
+
+    /** A thread that waits. */
+    private static final class Waiter {
+        final Thread thread = Thread.currentThread();
+
+        /** What for; null: any. */
+        final Member wanted;
+
+        Waiter(Member wanted) {
+            this.wanted = wanted;
+        }
+    }
+
+    /** What the writers call. */
+    private final class Sink implements EventSink {
+        @Override
+        public void completion(int cqNumber) {
+            eventWriter.post(EventType.COMPLETION, cqNumber, 0, 0, 0); // full: the loss itself wakes us
+        }
+
+        @Override
+        public void overrun(int cqNumber, boolean dead) {
+            if (asynchronous != null) {
+                asynchronous.post(EventType.CQ_ERROR, cqNumber, 0, OVERRUN_SYNDROME, dead ? 1 : 0);
+            }
+        }
+    }
+
+    /**
+     * A channel for a number of queues.
+     *
+     * @param mostQueues queues it can have at a time, 1 to 2^22
+     * @return the channel
+     * @throws IllegalArgumentException if the number is out of range
+     */
+    public static CompletionChannel ofQueues(int mostQueues) {
+        return new CompletionChannel(mostQueues, null);
+    }
+
+    /**
+     * A channel whose queues report losses to an event queue for asynchronous events ({@link EventType#CQ_ERROR}, syndrome
+     * {@link #OVERRUN_SYNDROME}, detail 1 if the queue is dead).
+     *
+     * @param mostQueues queues it can have at a time, 1 to 2^22
+     * @param asynchronous where to post; must stay open as long as the queues are written
+     * @return the channel
+     * @throws IllegalArgumentException if the number is out of range
+     */
+    public static CompletionChannel ofQueues(int mostQueues, EventWriter asynchronous) {
+        return new CompletionChannel(mostQueues, Objects.requireNonNull(asynchronous, "asynchronous events"));
+    }
+
+    private CompletionChannel(int mostQueues, EventWriter asynchronous) {
+        if (mostQueues < 1 || mostQueues > MOST_QUEUES) {
+            throw new IllegalArgumentException("queues must be 1 to " + MOST_QUEUES + ": " + mostQueues);
+        }
+        this.asynchronous = asynchronous;
+        this.members = new Member[mostQueues];
+        this.interrupt = new Interrupt(doorbell::ring);
+        final int depth = 2 * mostQueues + SPARE_EVENTS;
+        this.events = EventQueue.builder(Integer.highestOneBit(depth - 1) << 1)
+                .interrupt(interrupt)
+                .create();
+        this.eventWriter = events.writer();
+    }
+
+    // ---- Queues
+
+    /**
+     * Makes a queue whose events come here.
+     *
+     * @param described the queue; its events are set by this call
+     * @return the queue
+     * @throws IllegalArgumentException as {@link CompletionQueue.Builder#create}
+     * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
+     */
+    public CompletionQueue create(CompletionQueue.Builder described) {
+        return add(described, false);
+    }
+
+    /**
+     * Makes a queue whose events a device raises: by {@link #raise}, after {@link io.cqring.cq.CompletionWriter#answerArm}.
+     *
+     * @param described the queue; its events are set by this call
+     * @return the queue
+     * @throws IllegalArgumentException as {@link CompletionQueue.Builder#create}
+     * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
+     */
+    public CompletionQueue createForDevice(CompletionQueue.Builder described) {
+        return add(described, true);
+    }
+
+    private CompletionQueue add(CompletionQueue.Builder described, boolean device) {
+        lock.lock();
+        try {
+            requireOpen();
+            final Integer free = freeNumbers.poll();
+            if (free == null && numbersUsed == members.length) {
+                throw new IllegalStateException("completion channel has its " + members.length + " queues");
+            }
+            final Member member = new Member(free == null ? numbersUsed : free);
+            try {
+                member.queue = (device ? described.deviceEvents(member.number) : described.events(sink, member.number))
+                        .create();
+            } finally {
+                if (free != null && member.queue == null) {
+                    freeNumbers.addFirst(free);
+                }
+            }
+            numbersUsed += free == null ? 1 : 0;
+            members[member.number] = member;
+            return member.queue;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Raises the event of a queue: for the device of {@link #createForDevice}. Any thread; lock-free.
+     *
+     * @param queue the queue
+     */
+    public void raise(CompletionQueue queue) {
+        sink.completion(queue.number());
+    }
+
+    /**
+     * Closes a queue and takes it out of the channel: waits until every event that {@link #getEvent} has given out for it is
+     * acknowledged, because whoever has one still holds the queue. Events that nobody has got are dropped. {@code ibv_destroy_cq} waits in
+     * the same way, without a limit.
+     *
+     * @param queue   the queue
+     * @param timeout the most time to wait
+     * @param unit    its unit
+     * @return true if the queue is gone; false if time ran out: it is closed, and {@link #unacknowledged} says what it still owes. Call
+     *     again
+     * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
+     * @throws InterruptedException     if the thread is interrupted while it waits; as for a time-out
+     */
+    public boolean destroy(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
+        long left = nanos(timeout, unit);
+        lock.lock();
+        try {
+            final Member member = member(queue);
+            queue.close();
+            member.dropped = true;
+            member.signalled = false;
+            wakeAll(); // whoever waits for it learns that it is closed
+            while (member.delivered != member.acked) {
+                if (left <= 0) {
+                    return false;
+                }
+                left = acknowledged.awaitNanos(left);
+            }
+            if (members[member.number] == member) { // else another destroy was first
+                members[member.number] = null;
+                freeNumbers.add(member.number);
+            }
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Events of a queue that have been given out by {@link #getEvent} and not been acknowledged.
+     *
+     * @param queue the queue
+     * @return events
+     * @throws IllegalArgumentException if the queue is not one of this channel
+     */
+    public long unacknowledged(CompletionQueue queue) {
+        lock.lock();
+        try {
+            final Member member = member(queue);
+            return member.delivered - member.acked;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // ---- Waiting for any queue
+
+    /**
+     * Waits for an event of any queue, and takes it: from now on the queue can be armed for another. {@code ibv_get_cq_event}.
+     *
+     * <p>The queue may turn out to be empty: its completions may have been polled after it was armed. To lose nothing: arm, poll until
+     * nothing comes, wait.
+     *
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    its unit
+     * @return the queue; null if time ran out. To be acknowledged ({@link #ack}), before it can be destroyed
+     * @throws IllegalArgumentException if the time is negative
+     * @throws IllegalStateException    if the channel is closed, also meanwhile
+     * @throws InterruptedException     if the thread is interrupted and there is no event; its interrupt flag is cleared
+     */
+    public CompletionQueue getEvent(long timeout, TimeUnit unit) throws InterruptedException {
+        final long nanos = nanos(timeout, unit);
+        final long start = System.nanoTime();
+        doorbell.silence();
+        final Member member = waitFor(null, start, nanos);
+        return member == null ? null : member.queue;
+    }
+
+    /**
+     * Acknowledges events of {@link #getEvent}; several at once cost less. {@code ibv_ack_cq_events}.
+     *
+     * @param queue the queue
+     * @param count events, 0 to what is {@link #unacknowledged}
+     * @throws IllegalArgumentException if the count is out of range, or the queue is not one of this channel; nothing is changed
+     */
+    public void ack(CompletionQueue queue, int count) {
+        lock.lock();
+        try {
+            final Member member = member(queue);
+            final long owed = member.delivered - member.acked;
+            if (count < 0 || count > owed) {
+                throw new IllegalArgumentException("events to acknowledge must be 0 to " + owed + ": " + count);
+            }
+            member.acked += count;
+            acknowledged.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * A channel that a {@link java.nio.channels.Selector} finds readable when there is an event: for NIO and Netty loops. Do not read
+     * it: call {@link #getEvent} with time 0 until it returns null, which also makes ready for the next event. Call that once before
+     * the first select. Always the same object.
+     *
+     * @return a pipe's end, non-blocking, closed with this channel
+     * @throws IOException           if the system gives no pipe
+     * @throws IllegalStateException if this channel is closed
+     */
+    public SelectableChannel selectable() throws IOException {
+        lock.lock();
+        try {
+            requireOpen();
+            return doorbell.open();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // ---- Waiting for one queue
+
+    /**
+     * Waits until a queue has completions. For its polling thread.
+     *
+     * @param queue   a queue of this channel, without shared pollers
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    its unit
+     * @return true if completions are ready, or the queue died of an overrun, so that a poll says so; false if time ran out. If slots
+     *     are passed over, a poll may find nothing: call again
+     * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
+     * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionQueue#arm(ArmMode)}
+     * @throws InterruptedException     if the thread is interrupted and nothing is ready; its interrupt flag is cleared
+     */
+    public boolean await(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
+        final long nanos = nanos(timeout, unit);
+        return await(queue, null, new AtLeast(1, 0, nanos, System.nanoTime()));
+    }
+
+    /**
+     * As {@link #await(CompletionQueue, long, TimeUnit)}, for one of many pollers, on its thread. If more is ready than one claim of this
+     * poller can take, another poller that waits is woken as well.
+     *
+     * @param poller  of a queue of this channel
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    its unit
+     * @return true if this poller holds completions, or some are ready; others may be faster. False if time ran out
+     * @throws InterruptedException if the thread is interrupted and nothing is ready; its interrupt flag is cleared
+     */
+    public boolean await(CompletionPoller poller, long timeout, TimeUnit unit) throws InterruptedException {
+        final long nanos = nanos(timeout, unit);
+        return await(poller.queue(), poller, new AtLeast(1, 0, nanos, System.nanoTime()));
+    }
+
+    /**
+     * Waits for several completions: until {@code count} are ready; after {@code minWait}, until any is; and no longer than
+     * {@code maxWait}. All times from the start of the call. For the polling thread.
+     *
+     * @param queue   a queue of this channel, without shared pollers
+     * @param count   completions, 1 to the smaller of the queue's capacity and 65536
+     * @param minWait how long fewer are not enough
+     * @param maxWait the most time to wait
+     * @param unit    unit of both
+     * @return true if {@code count} are ready, or, {@code minWait} having passed, any; or the queue died. False if none is there at the end of
+     *     {@code maxWait}, or, if {@code maxWait} is the shorter, fewer than {@code count}
+     * @throws IllegalArgumentException if the queue is not one of this channel, the count is out of range, or a time is negative
+     * @throws IllegalStateException    as {@link #await(CompletionQueue, long, TimeUnit)}
+     * @throws InterruptedException     if the thread is interrupted and not enough is ready; its interrupt flag is cleared
+     */
+    public boolean awaitAtLeast(CompletionQueue queue, int count, long minWait, long maxWait, TimeUnit unit)
+            throws InterruptedException {
+        final long minNs = nanos(minWait, unit);
+        final long maxNs = nanos(maxWait, unit);
+        return await(queue, null, new AtLeast(count, minNs, maxNs, System.nanoTime()));
+    }
+
+    private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
+        final Member member;
+        lock.lock();
+        try {
+            requireOpen();
+            member = member(queue);
+        } finally {
+            lock.unlock();
+        }
+        while (true) {
+            final long now = System.nanoTime();
+            final int wanted = plan.wanted(now);
+            // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
+            // reported by it, what comes later raises the event.
+            if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {
+                return true;
+            }
+            final long left = plan.leftNs(now);
+            if (left <= 0) {
+                return false;
+            }
+            if (waitFor(member, now, left) != null && poller != null && queue.size() > poller.batch()) {
+                passOn(member); // we shall leave entries behind
+            }
+        }
+    }
+
+    private void passOn(Member member) {
+        lock.lock();
+        try {
+            signalWaiter(member);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // ---- How waiting works
+
+    /**
+     * Waits for an event of {@code wanted}, or of any member, and takes it. Null if time ran out. One of the waiters watches the
+     * interrupt; it deals the events out, to itself or to others, and when it leaves, the next one watches.
+     */
+    private Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
+        final Waiter self = new Waiter(wanted);
+        lock.lock();
+        try {
+            waiters.add(self);
+            while (true) {
+                final long seen = interrupt.count();
+                dealOut();
+                final Member got = take(wanted);
+                if (got != null) {
+                    return got;
+                }
+                requireOpen();
+                if (wanted != null && isClosed(wanted)) {
+                    return wanted; // its own calls say so
+                }
+                final long left = nanos - (System.nanoTime() - start);
+                if (watcher == null) {
+                    // Without time to wait too: a selector waits instead of us.
+                    if (armEvents()) {
+                        continue;
+                    }
+                    if (left <= 0) {
+                        return null;
+                    }
+                    watch(self, seen, left);
+                } else {
+                    if (left <= 0) {
+                        return null;
+                    }
+                    doze(left);
+                }
+            }
+        } finally {
+            waiters.remove(self);
+            if (wanted != null && wanted.signalled) {
+                signal(wanted); // it came as we left
+            }
+            if (watcher == null && !waiters.isEmpty()) {
+                LockSupport.unpark(waiters.peek().thread); // to watch from now on, or to find what is left
+            }
+            lock.unlock();
+        }
+    }
+
+    /** Watches the interrupt, with the lock released meanwhile. */
+    private void watch(Waiter self, long seen, long left) throws InterruptedException {
+        watcher = self;
+        lock.unlock();
+        try {
+            interrupt.await(seen, left);
+        } finally {
+            lock.lock();
+            watcher = null;
+        }
+    }
+
+    /** Waits for the watcher to wake us, with the lock released meanwhile. */
+    private void doze(long left) throws InterruptedException {
+        lock.unlock();
+        try {
+            LockSupport.parkNanos(this, left); // if we were woken before this, it returns at once
+        } finally {
+            lock.lock();
+        }
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    private boolean armEvents() {
+        try {
+            return events.arm();
+        } finally {
+            events.releasePoller();
+        }
+    }
+
+    /** Takes the events that have arrived, and wakes the waiters whose they are. */
+    private void dealOut() {
+        try {
+            while (events.poll((type, number, subType, syndrome, detail) -> onEvent(number), events.capacity()) != 0) {
+                // until none is left
+            }
+            if (events.takeOverrun()) {
+                overrunsTaken++;
+                for (int number = 0; number != numbersUsed; number++) { // whose events were lost nobody knows
+                    final Member member = members[number];
+                    if (member != null) {
+                        member.queue.takeEvent();
+                        signal(member);
+                    }
+                }
+            }
+        } finally {
+            events.releasePoller();
+        }
+    }
+
+    private void onEvent(int number) {
+        final Member member = number < members.length ? members[number] : null;
+        if (member == null || member.dropped || (!member.queue.takeEvent() && !isClosed(member))) {
+            spuriousEvents++; // of a queue that was destroyed, or taken before
+            return;
+        }
+        eventsTaken++;
+        signal(member);
+    }
+
+    private static boolean isClosed(Member member) {
+        return member.queue.isClosed();
+    }
+
+    /** Gives an event to one that waits for this member. False if nobody does. */
+    private boolean signalWaiter(Member member) {
+        for (Waiter waiter : waiters) {
+            if (waiter.wanted == member) {
+                member.signalled = true;
+                LockSupport.unpark(waiter.thread);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void signal(Member member) {
+        if (signalWaiter(member)) {
+            return;
+        }
+        member.signalled = true;
+        if (!member.listed) {
+            member.listed = true;
+            ready.add(member);
+        }
+        for (Waiter waiter : waiters) {
+            if (waiter.wanted == null) {
+                LockSupport.unpark(waiter.thread); // all of them: one event each, or none
+            }
+        }
+    }
+
+    private Member take(Member wanted) {
+        if (wanted != null) {
+            if (!wanted.signalled) {
+                return null;
+            }
+            wanted.signalled = false;
+            return wanted;
+        }
+        Member member = ready.poll();
+        while (member != null) {
+            member.listed = false;
+            if (member.signalled) {
+                member.signalled = false;
+                member.delivered++;
+                return member;
+            }
+            member = ready.poll();
+        }
+        return null;
+    }
+
+    private void wakeAll() {
+        for (Waiter waiter : waiters) {
+            LockSupport.unpark(waiter.thread);
+        }
+    }
+
+    private Member member(CompletionQueue queue) {
+        final int number = queue.number();
+        final Member member = number < members.length ? members[number] : null;
+        if (member == null || member.queue != queue) {
+            throw new IllegalArgumentException("completion queue is not one of this channel, or was destroyed");
+        }
+        return member;
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("completion channel is closed");
+        }
+    }
+
+    private static long nanos(long timeout, TimeUnit unit) {
+        if (timeout < 0) {
+            throw new IllegalArgumentException("time to wait must be 0 or more: " + timeout);
+        }
+        return unit.toNanos(timeout);
+    }
+
+    // ---- Counters and life
+
+    /**
+     * Events of queues that have arrived here. Any thread.
+     *
+     * @return events
+     */
+    public long events() {
+        return counted(Counter.EVENTS);
+    }
+
+    /**
+     * Events that named a queue without an event to take: it was destroyed, or looked at because of an overrun. Any thread.
+     *
+     * @return events
+     */
+    public long spuriousEvents() {
+        return counted(Counter.SPURIOUS);
+    }
+
+    /**
+     * Times that all queues had to be looked at because events were lost. Any thread.
+     *
+     * @return times
+     */
+    public long overruns() {
+        return counted(Counter.OVERRUNS);
+    }
+
+    private enum Counter {
+        EVENTS,
+        SPURIOUS,
+        OVERRUNS
+    }
+
+    private long counted(Counter counter) {
+        lock.lock();
+        try {
+            return switch (counter) {
+                case EVENTS -> eventsTaken;
+                case SPURIOUS -> spuriousEvents;
+                case OVERRUNS -> overrunsTaken;
+            };
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Interrupts raised for this channel: at most one per arming of its event queue, and one per event lost. Any thread.
+     *
+     * @return interrupts
+     */
+    public long interrupts() {
+        return interrupt.count();
+    }
+
+    /**
+     * Times that the watching thread woke without an interrupt and went on waiting. Any thread.
+     *
+     * @return times
+     */
+    public long spuriousWakeups() {
+        return interrupt.spuriousWakeups();
+    }
+
+    /**
+     * Closes the channel: every thread that waits here, now or later, gets an {@link IllegalStateException}. The queues stay open, and
+     * nobody hears of their events any more. Any thread; closing again does nothing.
+     */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                interrupt.raise();
+                wakeAll();
+                doorbell.close();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}
