@@ -5,6 +5,7 @@ import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CompletionWriter;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
+import io.cqring.cq.EventSink;
 
 /** A completion queue: the poller's loop. How entries are written, the subclass says. */
 abstract class CqringTransfer extends Transfer {
@@ -15,9 +16,13 @@ abstract class CqringTransfer extends Transfer {
     private final CompletionSum sum;
 
     private CqringTransfer(int entryBytes) {
+        this(entryBytes, false);
+    }
+
+    private CqringTransfer(int entryBytes, boolean withEvents) {
         super(entryBytes);
-        this.queue =
-                CompletionQueue.ofCapacity(CAPACITY).strideBytes(entryBytes).create();
+        CompletionQueue.Builder builder = CompletionQueue.ofCapacity(CAPACITY).strideBytes(entryBytes);
+        this.queue = (withEvents ? builder.events(new Nobody(), 0) : builder).create();
         this.writer = queue.writer();
         this.sum = CompletionSum.of(wide);
     }
@@ -44,10 +49,72 @@ abstract class CqringTransfer extends Transfer {
         return sum;
     }
 
+    /** Whom events would go to. Nobody arms, so there are none. */
+    private static final class Nobody implements EventSink {
+        @Override
+        public void completion(int cqNumber) {
+            throw new IllegalStateException("an event, and nobody has armed");
+        }
+
+        @Override
+        public void overrun(int cqNumber, boolean dead) {
+            throw new IllegalStateException("an overrun under BACKPRESSURE");
+        }
+    }
+
+    /** Several entries at a time: {@link CompletionWriter#claim}, and {@link CompletionWriter#flush} after each {@code batch}. */
+    static final class Batching extends CqringTransfer {
+        private final int batch;
+
+        Batching(int batch, boolean withEvents) {
+            super(64, withEvents);
+            this.batch = batch;
+        }
+
+        @Override
+        void send(long first, int count) {
+            fullRefusals += send(writer, first, count, batch);
+        }
+
+        private static long send(CompletionWriter writer, long first, int count, int batch) {
+            long full = 0;
+            int claimed = 0;
+            for (long s = first; s != first + count; s++) {
+                CompletionEntry entry = writer.claim();
+                while (entry == null) {
+                    full++;
+                    writer.flush();
+                    claimed = 0;
+                    Thread.onSpinWait();
+                    entry = writer.claim();
+                }
+                entry.header(HEADER)
+                        .workRequestId(s)
+                        .length(s + 1)
+                        .detail(s + 2)
+                        .timestamp(s + 3)
+                        .payload(0, s + 4)
+                        .payload(1, s + 5)
+                        .payload(2, s + 6);
+                claimed++;
+                if (claimed == batch) {
+                    writer.flush();
+                    claimed = 0;
+                }
+            }
+            writer.flush();
+            return full;
+        }
+    }
+
     /** One call per entry: {@link CompletionWriter#write}. */
     static final class Writing extends CqringTransfer {
         Writing(int entryBytes) {
             super(entryBytes);
+        }
+
+        Writing(boolean withEvents) {
+            super(64, withEvents);
         }
 
         @Override

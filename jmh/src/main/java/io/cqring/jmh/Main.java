@@ -5,12 +5,18 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /**
- * Entry point of {@code benchmarks.jar}: {@code compare}, {@code compare-poll}, {@code compare-shared} and {@code smoke} are ours, anything else
+ * Entry point of {@code benchmarks.jar}: {@code compare}, {@code compare-poll}, {@code compare-shared}, {@code compare-events} and {@code smoke} are ours, anything else
  * goes to JMH.
  */
 @Command(
         name = "java -jar benchmarks.jar",
-        subcommands = {CompareCommand.class, ComparePollCommand.class, CompareSharedCommand.class, SmokeCommand.class})
+        subcommands = {
+            CompareCommand.class,
+            ComparePollCommand.class,
+            CompareSharedCommand.class,
+            CompareEventsCommand.class,
+            SmokeCommand.class
+        })
 public final class Main {
     private Main() {}
 

@@ -47,6 +47,7 @@ final class SmokeCommand implements Callable<Integer> {
             SharedComparison.measure(kind, 2, 0.01).print(out);
         }
         PollComparison.measure(2, 0.01).print(out);
+        new EventComparison(2, 1, 50, 4096).print(out);
         return jmh(out, "unsafe") && jmh(out, "buffer") ? 0 : 1;
     }
 

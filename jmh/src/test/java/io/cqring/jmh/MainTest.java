@@ -58,6 +58,37 @@ class MainTest {
         ways.forEach(way -> assertEquals(3, way.get("rounds_ns_per_entry").size()));
     }
 
+    @Test
+    void compareEventsAsksEveryQuestionInEveryRound() throws IOException {
+        Path json = folder.resolve("events.json");
+        assertEquals(
+                0,
+                run(
+                        "compare-events",
+                        "--rounds",
+                        "2",
+                        "--entries",
+                        "1",
+                        "--round-trips",
+                        "20",
+                        "--queues",
+                        "4096",
+                        "--json",
+                        json.toString()));
+        JsonNode questions = new ObjectMapper().readTree(json.toFile()).get("questions");
+        int[] ways = {2, 2, 2, 4, 4, 1};
+        assertEquals(ways.length, questions.size());
+        for (int i = 0; i < ways.length; i++) {
+            assertEquals(ways[i] + 2, questions.get(i).size()); // and title and unit
+            for (JsonNode way : questions.get(i)) {
+                if (way.isObject()) {
+                    assertEquals(2, way.get("rounds").size());
+                    way.get("rounds").forEach(figure -> assertTrue(figure.asDouble() > 0));
+                }
+            }
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"writers, 4", "pollers, 5"})
     void compareSharedGivesEveryRingBothTurnsInEveryRound(String who, int rings) throws IOException {
@@ -96,6 +127,8 @@ class MainTest {
         "compare-poll, --rounds, 0",
         "compare-poll, --seconds, -1",
         "compare-poll, --route, fast",
+        "compare-events, --rounds, 0",
+        "compare-events, --queues, 65537",
     })
     void wrongValueIsNamedAndNothingRuns(String command, String option, String value) {
         assertEquals(2, run(command, option, value));
