@@ -7,5 +7,6 @@ module io.cqring.core {
     exports io.cqring.ring;
     exports io.cqring.cq;
     exports io.cqring.queue;
+    exports io.cqring.notify;
     exports io.cqring.agrona;
 }
