@@ -59,7 +59,15 @@ class ArchitectureTest {
             "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
 
     private static final ArchRule NOTIFY = onlyUses(
-            "io.cqring.notify", "io.cqring.notify", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
+            "io.cqring.notify",
+            "io.cqring.notify",
+            "io.cqring.cq",
+            "io.cqring.eq",
+            "io.cqring.memory",
+            "java.lang..",
+            "java.nio..",
+            "java.io..",
+            "java.util..");
 
     /** A face of Agrona's API, so Agrona's buffers are its business; what lies beneath them only as far as wrapping goes. */
     private static final ArchRule AGRONA = classes()
