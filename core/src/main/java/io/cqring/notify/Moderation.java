@@ -37,6 +37,9 @@ public record Moderation(int count, long periodNs, TimerMode mode) {
     /**
      * Checks the values.
      *
+     * @param count    entries, 0 to {@value #MAX_COUNT}
+     * @param periodNs nanoseconds, 0 to 4,095,000, whole microseconds
+     * @param mode     from when the period counts
      * @throws IllegalArgumentException if a value breaks its rule
      * @throws NullPointerException     if there is no mode
      */
