@@ -6,6 +6,7 @@ module io.cqring.core {
     exports io.cqring.memory;
     exports io.cqring.ring;
     exports io.cqring.cq;
+    exports io.cqring.eq;
     exports io.cqring.queue;
     exports io.cqring.agrona;
 }

@@ -55,6 +55,9 @@ class ArchitectureTest {
     private static final ArchRule CQ = onlyUses(
             "io.cqring.cq", "io.cqring.cq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
 
+    private static final ArchRule EQ = onlyUses(
+            "io.cqring.eq", "io.cqring.eq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
+
     private static final ArchRule QUEUE = onlyUses(
             "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
 
@@ -91,6 +94,7 @@ class ArchitectureTest {
     void everyArrowIsDrawn() {
         RING.check(SHIPPED);
         CQ.check(SHIPPED);
+        EQ.check(SHIPPED);
         QUEUE.check(SHIPPED);
         AGRONA.check(SHIPPED);
         MEMORY.check(SHIPPED);
@@ -108,7 +112,13 @@ class ArchitectureTest {
         // An empty package is a class of ours without one: module-info.
         packages.remove("");
         assertEquals(
-                Set.of("io.cqring.agrona", "io.cqring.cq", "io.cqring.memory", "io.cqring.queue", "io.cqring.ring"),
+                Set.of(
+                        "io.cqring.agrona",
+                        "io.cqring.cq",
+                        "io.cqring.eq",
+                        "io.cqring.memory",
+                        "io.cqring.queue",
+                        "io.cqring.ring"),
                 packages);
     }
 
