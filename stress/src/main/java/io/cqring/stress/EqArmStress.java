@@ -95,32 +95,6 @@ public class EqArmStress {
         }
     }
 
-    /** A memory without the full fence at one of the ends. Who is at which end shows by what it stores. */
-    static final class Unfenced extends WeakMemory {
-        private final boolean atHost;
-        private Thread host;
-
-        Unfenced(QueueMemory memory, boolean atHost) {
-            super(memory);
-            this.atHost = atHost;
-        }
-
-        @Override
-        public void putLongRelease(long offset, long value) {
-            memory.putLongRelease(offset, value);
-            if (offset == EqWords.ARM) {
-                host = Thread.currentThread();
-            }
-        }
-
-        @Override
-        public void fullFence() {
-            if ((host == Thread.currentThread()) != atHost) { // a thread finds itself here only if it put itself there
-                memory.fullFence();
-            }
-        }
-    }
-
     /** A memory in which the look that follows an arming is left out: it finds the slot as it was. */
     static final class LookLeftOut extends WeakMemory {
         private Thread host;
@@ -325,7 +299,7 @@ public class EqArmStress {
     public static class TwinHostUnfenced extends Rig {
         /** One sample. */
         public TwinHostUnfenced() {
-            super(false, memory -> new Unfenced(memory, true));
+            super(false, memory -> new NoFence(memory, EqWords.ARM, EqWords.slot(0)));
         }
 
         /** Posts. */
@@ -355,7 +329,7 @@ public class EqArmStress {
     public static class TwinDeviceUnfenced extends Rig {
         /** One sample. */
         public TwinDeviceUnfenced() {
-            super(false, memory -> new Unfenced(memory, false));
+            super(false, memory -> new NoFence(memory, EqWords.slot(0), EqWords.ARM));
         }
 
         /** Posts. */

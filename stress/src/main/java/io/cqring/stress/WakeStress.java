@@ -105,44 +105,6 @@ public class WakeStress {
         }
     }
 
-    /** The waiting end's fence taken away. */
-    static final class WaiterUnfenced extends Watched {
-        WaiterUnfenced(QueueMemory memory) {
-            super(memory);
-        }
-
-        @Override
-        public void fullFence() {
-            if (waiter != Thread.currentThread()) {
-                memory.fullFence();
-            }
-        }
-    }
-
-    /** The raising end's fence taken away, and that of its get-and-add. */
-    static final class RaiserUnfenced extends Watched {
-        RaiserUnfenced(QueueMemory memory) {
-            super(memory);
-        }
-
-        @Override
-        public long getAndAddLong(long offset, long delta) {
-            long before = memory.getLongOpaque(offset);
-            for (int spins = 0; memory.getLongOpaque(EqWords.WAITER) == 0 && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait(); // raises just when somebody comes to wait
-            }
-            memory.putLongRelease(offset, before + delta);
-            return before;
-        }
-
-        @Override
-        public void fullFence() {
-            if (waiter == Thread.currentThread()) {
-                memory.fullFence();
-            }
-        }
-    }
-
     /** A memory in which the look that follows is left out: the waiter finds the count as it was. */
     static final class LookLeftOut extends Watched {
         LookLeftOut(QueueMemory memory) {
@@ -327,7 +289,7 @@ public class WakeStress {
     public static class TwinRaiserUnfenced extends Rig {
         /** One sample. */
         public TwinRaiserUnfenced() {
-            super(RaiserUnfenced::new);
+            super(memory -> new Watched(new NoFence(memory, EqWords.RAISES, EqWords.WAITER)));
         }
 
         /** Raises. */
@@ -357,7 +319,7 @@ public class WakeStress {
     public static class TwinWaiterUnfenced extends Rig {
         /** One sample. */
         public TwinWaiterUnfenced() {
-            super(WaiterUnfenced::new);
+            super(memory -> new Watched(new NoFence(memory, EqWords.WAITER, EqWords.RAISES)));
         }
 
         /** Raises. */
