@@ -55,6 +55,9 @@ class ArchitectureTest {
     private static final ArchRule CQ = onlyUses(
             "io.cqring.cq", "io.cqring.cq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
 
+    private static final ArchRule EQ = onlyUses(
+            "io.cqring.eq", "io.cqring.eq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
+
     private static final ArchRule QUEUE = onlyUses(
             "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
 
@@ -102,6 +105,7 @@ class ArchitectureTest {
     void everyArrowIsDrawn() {
         RING.check(SHIPPED);
         CQ.check(SHIPPED);
+        EQ.check(SHIPPED);
         QUEUE.check(SHIPPED);
         NOTIFY.check(SHIPPED);
         AGRONA.check(SHIPPED);
@@ -123,6 +127,7 @@ class ArchitectureTest {
                 Set.of(
                         "io.cqring.agrona",
                         "io.cqring.cq",
+                        "io.cqring.eq",
                         "io.cqring.memory",
                         "io.cqring.notify",
                         "io.cqring.queue",
