@@ -18,6 +18,7 @@ import io.cqring.simnic.qp.QueuePair;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.agrona.concurrent.AgentRunner;
@@ -191,6 +192,33 @@ public final class SimNic implements AutoCloseable {
         } else if (was == IDLE) {
             device.close(); // on this thread, which nobody else's pass can meet any more
         }
+    }
+
+    /**
+     * Lets the device deal with all that was rung before this call, then closes it: {@link #isIdle}, then {@link #close}. A NIC that was
+     * not started is stepped by this thread. Any thread; blocks for the time given at most, and for the end of a pass. Completions and
+     * events of all that was dealt with are there when this returns.
+     *
+     * @param timeout the most time to wait, by the NIC's clock
+     * @param unit    its unit
+     * @return true if the device had nothing left to do; false if it was closed with work left: time ran out, it has failed, or it was
+     *     closed before
+     * @throws IllegalArgumentException if the time is negative; nothing is closed
+     */
+    public boolean drainAndClose(long timeout, TimeUnit unit) {
+        Deadline deadline = Deadline.after(clock, unit.toNanos(timeout));
+        IdleStrategy idle = new BackoffIdleStrategy();
+        boolean drained = isIdle();
+        while (!drained && !isGone() && !deadline.hasPassed()) {
+            if (mode.compareAndSet(IDLE, STEPPING)) { // Edge NIC-MODE, entering end, as in changeMode
+                stepAndLeave();
+            } else {
+                idle.idle();
+            }
+            drained = isIdle();
+        }
+        close();
+        return drained;
     }
 
     // ---- Quiescence and counters
