@@ -242,8 +242,9 @@ final class ClaimRows {
         if (settled) {
             free(row);
         }
-        if (abandoned != 0) {
-            serveArm(); // what lies behind can be polled now
+        if (queueArm != null) {
+            // What lies behind can be polled now; and the one that is gone may have published, and raised no event.
+            queueArm.wake();
         }
         return abandoned;
     }
@@ -309,7 +310,7 @@ final class ClaimRows {
     /** After something became valid: raises the event that the host asked for. */
     void serveArm() {
         if (queueArm != null) {
-            queueArm.serve(0, 0);
+            queueArm.serve(0, 0, geometry.capacity());
         }
     }
 

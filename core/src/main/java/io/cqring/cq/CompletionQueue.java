@@ -929,9 +929,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
 
     /**
      * Says that the event of the last arm has arrived: from now on the queue is not armed, and can be armed for another. Any thread;
-     * lock-free. {@code ibv_get_cq_event} does this.
+     * lock-free. {@code ibv_get_cq_event} does this. Take the event first, then poll and arm: an arm made while an event is
+     * outstanding asks for no other, and is undone by this call.
      *
-     * @return true if there was one; false if no event is outstanding (it was raised for a close, or was taken before)
+     * @return true if there was one, for a completion or for a close; false if none is outstanding
      * @throws IllegalStateException if the queue was made without events
      */
     public boolean takeEvent() {
@@ -1030,7 +1031,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         markClosed();
         wakeWriters();
         if (queueArm != null) {
-            queueArm.answerAny();
+            queueArm.wake();
         }
         releaseProcessRole();
         if (writer != null) {
@@ -1243,6 +1244,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                     strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging));
             long epoch = queue.isInFile() ? ThreadLocalRandom.current().nextLong() : 0;
             CqRegion.initialise(region, geometry, header, epoch, memory == null);
+            if (armable) {
+                queue.queueArm.restart(startSequence);
+            }
             return queue;
         }
 

@@ -70,6 +70,7 @@ public final class CompletionWriter extends QueueEnd {
         entry.detach();
         held = 0;
         minis = 0;
+        losing &= dead; // slots that were given back are free again
     }
 
     /** While a drain has the role for a moment, a thread that comes to write is told of the drain, not of the role. */
@@ -262,7 +263,8 @@ public final class CompletionWriter extends QueueEnd {
         this.sequence = sequence + 1;
         publishSequence(sequence + 1);
         if (queueArm != null) {
-            queueArm.serve(sequence + 1, solicitedEnd);
+            noteSolicited(header, sequence + 1);
+            serveArm();
         }
         return true;
     }
@@ -369,7 +371,7 @@ public final class CompletionWriter extends QueueEnd {
             final long end = first + count;
             for (long next = first; next != end; next++) {
                 int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-                publish(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+                publishInHand(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
             }
             held -= count;
             if (held == 0) {
@@ -467,11 +469,11 @@ public final class CompletionWriter extends QueueEnd {
         long end = first + held;
         for (long next = first; next != end; next++) {
             int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            publish(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
+            publishInHand(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
         }
         if (entry.isAttached()) {
             int slot = RingGeometry.offset(end, firstSlotOffset, indexMask, strideShift);
-            publish(slot, entry.complete(), end);
+            publishInHand(slot, entry.complete(), end);
             end++;
         }
         held = 0;
@@ -482,9 +484,22 @@ public final class CompletionWriter extends QueueEnd {
         return (int) (end - first);
     }
 
+    private void publishInHand(int slot, long header, long next) {
+        publish(slot, header, next);
+        if (queueArm != null) {
+            noteSolicited(header, next + 1);
+        }
+    }
+
+    private void noteSolicited(long header, long end) {
+        if (QueueArm.isSolicited(header)) {
+            solicitedEnd = end;
+        }
+    }
+
     private void serveArm() {
         if (queueArm != null) {
-            queueArm.serve(sequence, solicitedEnd);
+            queueArm.serve(sequence, solicitedEnd, capacity);
         }
     }
 
@@ -571,9 +586,6 @@ public final class CompletionWriter extends QueueEnd {
         slots.putLongRelease(
                 slot + CqeLayout.HEADER_OFFSET,
                 (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
-        if (queueArm != null && QueueArm.isSolicited(header)) {
-            solicitedEnd = sequence + 1;
-        }
     }
 
     private void publishSequence(long sequence) {
@@ -644,23 +656,25 @@ public final class CompletionWriter extends QueueEnd {
      * without a limit between two passes loses events.
      *
      * @return entries that have been published past the arm, 0 if nothing is armed, the arm was answered, or what it asks for is
-     *     not there
+     *     not there; at least 1 if the queue is armed and dead: nothing more will come, and the host must learn of it
      * @throws IllegalStateException if the queue is closed, made without {@code deviceEvents}, or another thread is the writer
      */
     public long pastArm() {
         enter();
-        return deviceArm().pastArm(sequence, solicitedEnd);
+        final long past = deviceArm().pastArm(sequence, solicitedEnd, capacity);
+        return past == 0 && dead && queueArm.isArmed() ? 1 : past;
     }
 
     /**
-     * Answers the host's arm if entries are past it. For the writing thread, see {@link #pastArm}. The caller then raises the event.
+     * Answers the host's arm if entries are past it, or the queue is dead. For the writing thread, see {@link #pastArm}. The caller then raises the event.
      *
      * @return true if answered, by this call: once for each arm
      * @throws IllegalStateException if the queue is closed, made without {@code deviceEvents}, or another thread is the writer
      */
     public boolean answerArm() {
         enter();
-        return deviceArm().answer(sequence, solicitedEnd);
+        final QueueArm arm = deviceArm();
+        return dead ? arm.answerAny() : arm.answer(sequence, solicitedEnd, capacity);
     }
 
     private QueueArm deviceArm() {

@@ -82,31 +82,34 @@ final class QueueArm {
     /** Asks for one event. After this call the host must look at the ring, and only then sleep. */
     void arm(ArmMode mode, int count, long index) {
         storeIndex(index);
+        final int wanted = mode == ArmMode.SOLICITED ? 1 : count; // a solicited completion does not wait for others
         long before = memory.getLongOpaque(CqRegion.ARM);
         while (true) {
-            final long after = merged(before, mode.command, count);
-            // Edge ARM, host end: the index, then the word. Partner: answer. By compare-and-set because another thread
-            // may take an event, or arm, at the same time. Weaker (test, then set): the number goes back, and the
-            // device
-            // never answers it again. Shown by ArmStress.
+            final long after = merged(before, mode.command, wanted);
+            // Edge ARM, host end: the index, then the word. Partner: answer. By compare-and-set because another
+            // thread may take an event, or arm, at the same time. Weaker (test, then set): the number goes back, and
+            // the device never answers it again. Shown by ArmStress.
             if (memory.compareAndSetLong(CqRegion.ARM, before, after)) {
                 break;
             }
             before = memory.getLongOpaque(CqRegion.ARM);
         }
-        // Edge ARM, host end: the word, then the look at the ring that follows. Partner: answer. Weaker (no fence): the
-        // look may come first, both ends miss each other, and the host sleeps with an entry in the ring. Shown by
-        // ArmStress.
+        // Edge ARM, host end: the word, then the look at the ring that follows. Partner: answer. Weaker (no fence):
+        // the look may come first, both ends miss each other, and the host sleeps with an entry in the ring. Shown
+        // by ArmStress.
         memory.fullFence();
     }
 
-    /** The word after an arm: with many pollers, the one that asks for the event earlier counts. */
+    /**
+     * The word after an arm. With many pollers, one that comes no later than either was asked for: a solicited completion may be the
+     * next one, so solicited and "the next 8" are together the next one.
+     */
     private long merged(long before, int command, int count) {
         final long number = Math.max(1, number(before)); // 0: never armed, and not to be taken for "answered"
-        if (!manyPollers || command(before) != NEXT) {
+        if (!manyPollers || command(before) == NONE) {
             return word(number, count, command);
         }
-        return word(number, command == NEXT ? Math.min(count, count(before)) : count(before), NEXT);
+        return word(number, Math.min(count, count(before)), Math.max(command, command(before)));
     }
 
     private void storeIndex(long index) {
@@ -115,8 +118,9 @@ final class QueueArm {
             return;
         }
         long before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
-        // Edge ARM, host end: the index never goes back, for what lies before the later one has been claimed. Weaker
-        // (plain): a poller that was held up stores an old index, and the device answers for an entry that is gone.
+        // Edge ARM, host end: the index never goes back, for what lies before the later one has been claimed.
+        // Partner: isPast. Weaker (plain): a poller that was held up stores an old index, and the device answers for
+        // an entry that is gone. Shown by ArmInterleavingTest.
         while (index - before > 0 && !memory.compareAndSetLong(CqRegion.ARMED_INDEX, before, index)) {
             before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
         }
@@ -124,12 +128,13 @@ final class QueueArm {
 
     /** The host has got the event: the number goes up, nothing is armed. False if no event is outstanding. */
     boolean take() {
-        // Edge ARM, taking end: the answer, then the word. Partner: answer. Weaker (opaque): an old answer is seen, the
-        // event is taken for spurious, and the next arm keeps a number that was answered already: no event ever again.
+        // Edge ARM, taking end: the answer, then the word. Partner: fire. Weaker (opaque): an old answer is seen, the
+        // event is taken for spurious, and the next arm keeps a number that was answered already: no event ever
+        // again. Not to be shown on x86.
         final long fired = memory.getLongAcquire(CqRegion.FIRED);
         long before = memory.getLongOpaque(CqRegion.ARM);
         while (fired != 0 && number(before) == fired) {
-            // Edge ARM, taking end: by compare-and-set, as in arm.
+            // Edge ARM, taking end: by compare-and-set, as in arm. Shown by ArmStress.
             if (memory.compareAndSetLong(CqRegion.ARM, before, word(fired + 1, 1, NONE))) {
                 return true;
             }
@@ -143,12 +148,18 @@ final class QueueArm {
         return memory.getLongOpaque(CqRegion.FIRED);
     }
 
-    /** Nothing is armed any more, and the ring begins again at a sequence. With both ends at a standstill. */
+    /**
+     * Nothing is armed any more, and the ring begins, or begins again, at a sequence. With both ends at a standstill; an event may
+     * be taken at the same time.
+     */
     void restart(long startSequence) {
-        final long number = number(memory.getLongOpaque(CqRegion.ARM));
         memory.putLongOpaque(CqRegion.ARMED_INDEX, startSequence);
         memory.putLongOpaque(CqRegion.SOLICITED_END, startSequence);
-        memory.putLongOpaque(CqRegion.ARM, number == 0 ? 0 : word(number, 1, NONE));
+        long before = memory.getLongOpaque(CqRegion.ARM);
+        // Edge ARM, host end: by compare-and-set, as in arm. Shown by ArmInterleavingTest.
+        while (before != 0 && !memory.compareAndSetLong(CqRegion.ARM, before, word(number(before), 1, NONE))) {
+            before = memory.getLongOpaque(CqRegion.ARM);
+        }
     }
 
     // ---- Device end
@@ -156,31 +167,41 @@ final class QueueArm {
     /** Many writers: remembers that an entry that this writer has published is solicited. Before {@link #serve}. */
     void markSolicited(long end) {
         long before = memory.getLongOpaque(CqRegion.SOLICITED_END);
-        // Edge ARM, device end: that there is a solicited entry, for whichever writer answers, together with its entry.
-        // Partner: pastArm. Weaker (a field of each writer): an entry that is held up by an older one of another writer
-        // gets no event when that one comes. Shown by ArmTest.
+        // Edge ARM, device end: that there is a solicited entry, for whichever writer answers, together with its
+        // entry. Partner: isPast. Weaker (a field of each writer): an entry that is held up by an older one of another
+        // writer gets no event when that one comes. Shown by ArmTest.
         while (end - before > 0 && !memory.compareAndSetLong(CqRegion.SOLICITED_END, before, end)) {
             before = memory.getLongOpaque(CqRegion.SOLICITED_END);
         }
     }
 
     /** After entries were published: answers the arm if there is one and they are past it. */
-    void serve(long published, long solicitedEnd) {
+    void serve(long published, long solicitedEnd, int capacity) {
         if (sink != null) {
-            // Edge ARM, device end: the owner bits, then the look at the arm word. Partner: arm. Weaker (no fence): the
-            // look may come first, both ends miss each other, and the host sleeps with an entry in the ring. Shown by
-            // ArmStress.
+            // Edge ARM, device end: the owner bits, then the look at the arm word. Partner: arm. Weaker (no fence):
+            // the look may come first, both ends miss each other, and the host sleeps with an entry in the ring.
+            // Shown by ArmStress.
             memory.fullFence();
-            if (answer(published, solicitedEnd)) {
+            if (answer(published, solicitedEnd, capacity)) {
                 sink.completion(cqNumber);
             }
         }
     }
 
-    /** Answers the arm if what was published is past it. True if so: the caller raises the event. */
-    boolean answer(long published, long solicitedEnd) {
+    /**
+     * Answers the arm if what was published is past it. True if so: the caller raises the event.
+     *
+     * @param capacity of the ring that the device is in: a resize may have made it smaller than the count that the host waits for
+     */
+    boolean answer(long published, long solicitedEnd, int capacity) {
         final long word = armed();
-        return word != 0 && isPast(word, published, solicitedEnd) && fire(word);
+        return word != 0 && isPast(word, published, solicitedEnd, capacity) && fire(word);
+    }
+
+    /** Answers the arm, if there is one, whatever it asks for. True if so: the caller raises the event. */
+    boolean answerAny() {
+        final long word = armed();
+        return word != 0 && fire(word);
     }
 
     /** Entries were lost. If the queue is dead, nothing more will come: whoever waits must look. */
@@ -189,17 +210,17 @@ final class QueueArm {
             sink.overrun(cqNumber, dead);
         }
         if (dead) {
-            answerAny();
+            wake();
         }
     }
 
-    /** The queue is closed or dead: answers any arm. */
-    void answerAny() {
+    /** Something other than an entry has come that whoever waits must see: the queue is closed or dead, or was recovered. */
+    void wake() {
         if (sink != null) {
-            // Edge ARM, device end: the flag that says why, then the look at the arm word. Partner: arm; as in serve.
+            // Edge ARM, device end: the flag that says why, then the look at the arm word. Partner: arm. Weaker: as in
+            // serve. Shown by ArmStress.
             memory.fullFence();
-            final long word = armed();
-            if (word != 0 && fire(word)) {
+            if (answerAny()) {
                 sink.completion(cqNumber);
             }
         }
@@ -210,40 +231,45 @@ final class QueueArm {
      *
      * @return 0 if nothing is armed, the arm has been answered, or nothing that it asks for is there
      */
-    long pastArm(long published, long solicitedEnd) {
+    long pastArm(long published, long solicitedEnd, int capacity) {
         final long word = armed();
-        return word != 0 && isPast(word, published, solicitedEnd)
+        return word != 0 && isPast(word, published, solicitedEnd, capacity)
                 ? published - memory.getLongOpaque(CqRegion.ARMED_INDEX)
                 : 0;
     }
 
+    /** Whether the host waits for an event that has not been raised. */
+    boolean isArmed() {
+        return armed() != 0;
+    }
+
     /** The arm word, if it is to be answered; else 0. */
     private long armed() {
-        // Edge ARM, device end: the word, then the index and the marks. Partner: arm. Weaker (opaque): the index of an
-        // older arm is seen, and the one event is spent on an entry that was polled before.
+        // Edge ARM, device end: the word, then the index and the marks. Partner: arm. Weaker (opaque): the index of
+        // an older arm is seen, and the one event is spent on an entry that was polled before. Not to be shown on
+        // x86.
         final long word = memory.getLongAcquire(CqRegion.ARM);
         return command(word) != NONE && memory.getLongOpaque(CqRegion.FIRED) != number(word) ? word : 0;
     }
 
-    private boolean isPast(long word, long published, long solicitedEnd) {
+    private boolean isPast(long word, long published, long solicitedEnd, int capacity) {
         final long index = memory.getLongOpaque(CqRegion.ARMED_INDEX);
         if (command(word) == SOLICITED) {
             final long end = manyWriters ? memory.getLongOpaque(CqRegion.SOLICITED_END) : solicitedEnd;
             return end - index > 0;
         }
-        // Many writers: what is claimed. That may be more than is published, and the event early; what an older entry
-        // of
-        // another writer holds up is counted with it.
+        // Many writers: what is claimed. That may be more than is published, and the event early; what an older
+        // entry of another writer holds up is counted with it.
         final long end = manyWriters ? memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE) : published;
-        return end - index >= count(word);
+        return end - index >= Math.min(count(word), capacity);
     }
 
     private boolean fire(long word) {
         final long number = number(word);
         final long before = memory.getLongOpaque(CqRegion.FIRED);
-        // Edge ARM, device end: the answer, before whatever tells the host of it. Partner: take. By compare-and-set, as
-        // several writers may be here with one arm. Weaker (test, then set): two events for one arm. Shown by
-        // ArmStress.
+        // Edge ARM, device end: the answer, before whatever tells the host of it. Partner: take. By compare-and-set,
+        // as several writers, or one and a close, may be here with one arm. Weaker (test, then set): two events for
+        // one arm. Shown by ArmStress.
         return before - number < 0 && memory.compareAndSetLong(CqRegion.FIRED, before, number);
     }
 }

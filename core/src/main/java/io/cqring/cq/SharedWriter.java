@@ -378,6 +378,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         }
         sequence = first;
         claimed = first + count;
+        losing = false;
         if (mayDie && isDead()) { // died between our two looks: the poller may have seen the end already
             giveBack(first, first + count);
             held = 0;
@@ -453,11 +454,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         } else {
             creditLimit = consumed + capacity;
         }
-        final boolean fits = end - creditLimit <= 0;
-        if (fits) {
-            losing = false;
-        }
-        return fits;
+        return end - creditLimit <= 0;
     }
 
     /** Counts entries that found no slot (policies DROP_NEW and ERROR), and ends the queue's life (policy ERROR). */
