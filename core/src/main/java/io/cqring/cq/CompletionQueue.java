@@ -970,6 +970,15 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     }
 
     /**
+     * Whether the events of this queue are a device's to raise.
+     *
+     * @return true if it was made with {@link Builder#deviceEvents}
+     */
+    public boolean hasDeviceEvents() {
+        return queueArm != null && queueArm.sink == null;
+    }
+
+    /**
      * Number of the queue, by which events name it.
      *
      * @return what {@link Builder#events} or {@link Builder#deviceEvents} was given; 0 if the queue has no events

@@ -26,11 +26,21 @@ final class CqPort {
     /** Whether something may be staged. */
     private boolean staged;
 
+    /** When its events are raised; null if it has none. */
+    private final CqEvents events;
+
+    /** Who waits for an event has been woken because the queue is closed. */
+    private boolean closeTold;
+
+    /** Completions were lost, and none has been written since. */
+    private boolean losing;
+
     /** Queue pairs that use it; one that uses it for both its queues counts twice. */
     int users;
 
-    CqPort(CompletionQueue queue) {
+    CqPort(CompletionQueue queue, CqEvents events) {
         this.queue = queue;
+        this.events = events;
         this.writer = queue.writer();
         this.lostSoFar = writer.lostEntries();
     }
@@ -61,6 +71,10 @@ final class CqPort {
             if (staging
                     ? faults.stageCompletion(writer, header, workRequestId, length, detail, timestamp)
                     : faults.writeCompletion(writer, header, workRequestId, length, detail, timestamp)) {
+                losing = false;
+                if (events != null) {
+                    events.onEntry(header, length, staging);
+                }
                 return WRITTEN;
             }
             long lost = writer.lostEntries();
@@ -85,9 +99,52 @@ final class CqPort {
         staged = false;
         try {
             writer.flush();
+            if (events != null) {
+                events.onFlush();
+            }
         } catch (IllegalStateException closedOrTaken) {
             closed = true; // as in put
             writing = false;
+        }
+    }
+
+    /** To be asked after each loss: whether it is the first of a run, by an overrun. */
+    boolean beginsToLose() {
+        final boolean begins = !losing && !closed;
+        losing = true;
+        return begins;
+    }
+
+    CqEvents events() {
+        if (events == null) {
+            throw new IllegalStateException("completion queue was attached without a channel, so it has no moderation");
+        }
+        return events;
+    }
+
+    /** Raises the queue's event if it is due; whether there is something to do here. Only for ports with events. */
+    boolean serveEvents(Device device) {
+        if (!closed) {
+            writing = true;
+            final int outcome = events.serve(device);
+            if (outcome != CqEvents.CLOSED) {
+                return outcome == CqEvents.BUSY;
+            }
+            closed = true; // as in put
+            writing = false;
+        }
+        if (!closeTold) {
+            closeTold = true;
+            events.signal(device); // whoever waits learns that it is closed
+        }
+        return false;
+    }
+
+    /** Raises the queue's event now if an entry waits for its time: no later pass will. */
+    void serveEventsLast(Device device) {
+        if (events != null && !closed) {
+            writing = true;
+            events.serveLast(device);
         }
     }
 

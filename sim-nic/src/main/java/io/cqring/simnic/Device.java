@@ -1,7 +1,12 @@
 package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
+import io.cqring.eq.EventQueue;
+import io.cqring.eq.EventType;
 import io.cqring.memory.QueueMemory;
+import io.cqring.notify.AdaptiveModeration;
+import io.cqring.notify.CompletionChannel;
+import io.cqring.notify.Moderation;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.dma.RegionTable;
@@ -11,6 +16,7 @@ import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -29,6 +35,7 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
  *   2  doorbells: each register of the UAR page that changed makes its queue pair active
  *   3  turns: each active queue pair, in turn, a bounded number of entries
  *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
+ *   4  events: each completion queue whose host asked for one, see CqEvents
  * </pre>
  *
  * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches
@@ -38,6 +45,11 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
 final class Device implements Agent {
     /** Queue pair numbers have 24 bits. */
     private static final int QP_NUMBER_MASK = 0xFF_FFFF;
+
+    /** Asynchronous events kept beside one for each queue pair, and the most in all: as a real device has them. */
+    private static final int SPARE_EVENTS = 128;
+
+    private static final int MOST_EVENTS = 4096;
 
     /** Not a value a doorbell register can have while it is valid: counts go up from 0. */
     static final long UNSETTLED = -1;
@@ -52,6 +64,9 @@ final class Device implements Agent {
 
     /** Per slot, the register value that has been dealt with entirely: written by the device. */
     final QueueMemory settledPage;
+
+    /** Where hosts learn of overruns and failed queue pairs. */
+    final EventQueue asynchronousEvents;
 
     private final MpscUnboundedAtomicArrayQueue<Command<?>> commands = new MpscUnboundedAtomicArrayQueue<>(64);
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -69,6 +84,10 @@ final class Device implements Agent {
     private int activeCount;
 
     private final IdentityHashMap<CompletionQueue, CqPort> ports = new IdentityHashMap<>();
+
+    /** Of the ports, those with events; replaced when one comes or goes. */
+    private CqPort[] eventPorts = {};
+
     private final List<ProtectionDomain> domains = new ArrayList<>();
     private int domainsMade;
 
@@ -88,6 +107,9 @@ final class Device implements Agent {
         this.active = new DeviceQp[maxQueuePairs];
         this.rungSeen = new long[maxQueuePairs];
         this.generations = new int[maxQueuePairs];
+        this.asynchronousEvents = EventQueue.builder(
+                        Math.min(MOST_EVENTS, Integer.highestOneBit(maxQueuePairs + SPARE_EVENTS - 1) << 1))
+                .create();
         this.requester = new Requester(this);
     }
 
@@ -133,7 +155,16 @@ final class Device implements Agent {
             command = commands.poll();
         }
         scanDoorbells();
-        return work + takeTurns();
+        work += takeTurns();
+        return work + serveEvents();
+    }
+
+    private int serveEvents() {
+        int work = 0;
+        for (CqPort port : eventPorts) {
+            work += port.serveEvents(this) ? 1 : 0; // a timer that runs is work: the next pass must not be far
+        }
+        return work;
     }
 
     private void scanDoorbells() {
@@ -164,7 +195,7 @@ final class Device implements Agent {
 
     void badDoorbell(DeviceQp qp) {
         counters.increment(DeviceCounter.BAD_DOORBELLS);
-        toError(qp);
+        fail(qp, EventType.WQ_CATAS_ERROR, 0);
     }
 
     private int takeTurns() {
@@ -173,7 +204,7 @@ final class Device implements Agent {
         // Turns may make others active, which appends them: they get theirs in this same pass.
         for (int i = 0; i < activeCount; i++) {
             DeviceQp qp = active[i];
-            nowNs = virtualNs >= 0 ? virtualNs : clock.nanoTime();
+            nowNs = timeNs();
             work += requester.takeTurn(qp);
             if (staysActive(qp)) {
                 active[kept++] = qp;
@@ -216,6 +247,28 @@ final class Device implements Agent {
         activate(qp);
     }
 
+    /** Something is wrong with a queue pair, or with what it was sent: puts it into ERR, and says why. */
+    void fail(DeviceQp qp, EventType why, int syndrome) {
+        if (qp.state != QpState.ERR && qp.state != QpState.RESET) {
+            post(why, qp.number, syndrome, 0);
+            toError(qp);
+        }
+    }
+
+    /** Posts an asynchronous event. A full queue counts what it loses; one that the host has closed takes nothing. */
+    private void post(EventType type, int number, int syndrome, long detail) {
+        try {
+            asynchronousEvents.writer().post(type, number, 0, syndrome, detail);
+        } catch (IllegalStateException closed) {
+            // The host does not want to know.
+        }
+    }
+
+    /** A completion queue begins to lose completions. */
+    void onOverrun(CqPort port) {
+        post(EventType.CQ_ERROR, port.queue.number(), CompletionChannel.OVERRUN_SYNDROME, port.isDead() ? 1 : 0);
+    }
+
     /** Puts a queue pair into ERR, where all that is outstanding is flushed. */
     void toError(DeviceQp qp) {
         if (qp.state == QpState.ERR || qp.state == QpState.RESET) {
@@ -235,7 +288,7 @@ final class Device implements Agent {
                     && qp.state != QpState.ERR
                     && qp.state != QpState.RESET) {
                 counters.increment(DeviceCounter.QPS_LOST_TO_DEAD_CQS);
-                toError(qp);
+                fail(qp, EventType.WQ_CATAS_ERROR, 0);
             }
         }
     }
@@ -244,6 +297,11 @@ final class Device implements Agent {
     DeviceQp find(int qpNumber) {
         DeviceQp qp = bySlot[slotOf(qpNumber)];
         return qp != null && qp.number == qpNumber ? qp : null;
+    }
+
+    /** The time, in device ticks of one nanosecond. */
+    long timeNs() {
+        return virtualNs >= 0 ? virtualNs : clock.nanoTime();
     }
 
     /** Time of this turn, in device ticks of one nanosecond. */
@@ -305,7 +363,37 @@ final class Device implements Agent {
         if (ports.containsKey(queue)) {
             throw new IllegalStateException("completion queue is attached already");
         }
-        ports.put(queue, new CqPort(queue));
+        if (queue.hasDeviceEvents()) {
+            throw new IllegalArgumentException(
+                    "completion queue was made for events that the device raises:" + " attach it with its channel");
+        }
+        ports.put(queue, new CqPort(queue, null));
+    }
+
+    void attach(CompletionQueue queue, CompletionChannel channel, Moderation moderation) {
+        if (ports.containsKey(queue)) {
+            throw new IllegalStateException("completion queue is attached already");
+        }
+        if (!queue.hasDeviceEvents()) {
+            throw new IllegalArgumentException("completion queue was not made for events that the device raises:"
+                    + " make it with the channel's createForDevice()");
+        }
+        final CqPort port = new CqPort(queue, new CqEvents(queue, channel, moderation));
+        ports.put(queue, port);
+        eventPorts = Arrays.copyOf(eventPorts, eventPorts.length + 1);
+        eventPorts[eventPorts.length - 1] = port;
+    }
+
+    void moderate(CompletionQueue queue, Moderation moderation) {
+        port(queue).events().moderate(moderation);
+    }
+
+    void moderate(CompletionQueue queue, AdaptiveModeration algorithm) {
+        port(queue).events().moderate(algorithm);
+    }
+
+    Moderation moderation(CompletionQueue queue) {
+        return port(queue).events().moderation();
     }
 
     void detach(CompletionQueue queue) {
@@ -314,8 +402,10 @@ final class Device implements Agent {
             throw new IllegalStateException(
                     "completion queue is in use by " + port.users + " work queues; destroy their queue pairs first");
         }
+        port.serveEventsLast(this);
         port.release();
         ports.remove(queue);
+        eventPorts = Arrays.stream(eventPorts).filter(other -> other != port).toArray(CqPort[]::new);
     }
 
     private CqPort port(CompletionQueue queue) {
@@ -431,6 +521,14 @@ final class Device implements Agent {
 
     @Override
     public void onClose() {
+        close();
+    }
+
+    /** The end: raises the events that wait for their time. On the thread that ran the passes, or when none did. */
+    void close() {
+        for (CqPort port : eventPorts) {
+            port.serveEventsLast(this);
+        }
         releasePorts();
     }
 

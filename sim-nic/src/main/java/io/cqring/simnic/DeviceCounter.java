@@ -27,7 +27,9 @@ public enum DeviceCounter {
     /** Packets dropped for their sequence number: what was under way behind one that must be sent again. */
     PACKETS_DROPPED(11, "packets_dropped"),
     /** Times a queue pair went to ERR, for whatever reason. */
-    QPS_TO_ERROR(12, "qps_to_error");
+    QPS_TO_ERROR(12, "qps_to_error"),
+    /** Events of completion queues raised: each answers an arm, or says that the host has closed the queue. */
+    EVENTS_RAISED(13, "events_raised");
 
     private final int offset;
     private final String label;

@@ -3,6 +3,7 @@ package io.cqring.simnic;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
+import io.cqring.eq.EventType;
 import io.cqring.memory.QueueMemory;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
@@ -162,7 +163,7 @@ final class Requester {
     /** The entry at {@code acked} failed: it will be reported, the rest flushed. */
     private void fail(DeviceQp qp, int syndrome) {
         qp.failure = syndrome;
-        device.toError(qp);
+        device.fail(qp, EventType.WQ_CATAS_ERROR, syndrome);
     }
 
     /** Writes the completions that are due, in order, until their queue is full. */

@@ -3,6 +3,7 @@ package io.cqring.simnic;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
+import io.cqring.eq.EventType;
 import io.cqring.memory.QueueMemory;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
@@ -70,7 +71,7 @@ final class Responder {
                         message.rkey, qp.domain, message.remoteAddress, message.length, right);
             }
             if (remote == null) {
-                device.toError(qp);
+                device.fail(qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome());
                 nak(message, answers, CompletionStatus.REM_ACCESS_ERR);
                 return;
             }
@@ -142,13 +143,9 @@ final class Responder {
                 qp.memory.getLong(slot + WqeLayout.WORK_REQUEST_ID_OFFSET),
                 0,
                 0);
-        device.toError(qp);
-        nak(
-                message,
-                answers,
-                fault == CompletionStatus.LOC_LEN_ERR.syndrome()
-                        ? CompletionStatus.REM_INV_REQ_ERR
-                        : CompletionStatus.REM_OP_ERR);
+        final boolean senders = fault == CompletionStatus.LOC_LEN_ERR.syndrome();
+        device.fail(qp, senders ? EventType.WQ_INVAL_REQ_ERROR : EventType.WQ_CATAS_ERROR, fault);
+        nak(message, answers, senders ? CompletionStatus.REM_INV_REQ_ERR : CompletionStatus.REM_OP_ERR);
     }
 
     private void reportReceive(DeviceQp qp, Packet message) {
@@ -241,6 +238,9 @@ final class Responder {
             }
             case CqPort.LOST -> {
                 counters.increment(DeviceCounter.COMPLETIONS_LOST);
+                if (port.beginsToLose()) {
+                    device.onOverrun(port);
+                }
                 if (port.isDead()) {
                     device.onPortDeath(port);
                 }

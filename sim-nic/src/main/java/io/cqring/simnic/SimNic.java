@@ -1,7 +1,11 @@
 package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
+import io.cqring.eq.EventQueue;
 import io.cqring.memory.QueueMemory;
+import io.cqring.notify.AdaptiveModeration;
+import io.cqring.notify.CompletionChannel;
+import io.cqring.notify.Moderation;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
@@ -14,6 +18,7 @@ import io.cqring.simnic.qp.QueuePair;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.agrona.concurrent.AgentRunner;
@@ -97,7 +102,8 @@ public final class SimNic implements AutoCloseable {
     /**
      * Runs the device on a daemon thread of its own, named {@code sim-nic}, until {@link #close}.
      *
-     * @param idleStrategy what the thread does after a pass without work; not to be shared
+     * @param idleStrategy what the thread does after a pass without work; not to be shared. It must not sleep without a time limit: the device
+     *                     sees doorbells and arms only in a pass. While a moderation timer runs it is not asked to idle
      * @throws IllegalStateException if the NIC is started, closed or being stepped
      */
     public void start(IdleStrategy idleStrategy) {
@@ -116,7 +122,7 @@ public final class SimNic implements AutoCloseable {
      * Runs one pass of the device on the calling thread, on virtual time. One thread at a time; whoever is next sees
      * all the last one did.
      *
-     * @return work done: commands, entries sent, completions; 0 if there was nothing to do
+     * @return work done: commands, entries sent, completions, events; 0 if there was nothing to do. A moderation timer that runs counts
      * @throws IllegalStateException if the NIC is started, closed or being stepped by another thread; no pass is run
      */
     public int step() {
@@ -167,7 +173,7 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions
-     * written stay pollable. Any thread. Closing again does nothing.
+     * written stay pollable, and events that wait for their time are raised. Any thread. Closing again does nothing.
      */
     @Override
     public void close() {
@@ -183,7 +189,36 @@ public final class SimNic implements AutoCloseable {
                 started = runner;
             }
             started.close();
+        } else if (was == IDLE) {
+            device.close(); // on this thread, which nobody else's pass can meet any more
         }
+    }
+
+    /**
+     * Lets the device deal with all that was rung before this call, then closes it: {@link #isIdle}, then {@link #close}. A NIC that was
+     * not started is stepped by this thread. Any thread; blocks for the time given at most, and for the end of a pass. Completions and
+     * events of all that was dealt with are there when this returns.
+     *
+     * @param timeout the most time to wait, by the NIC's clock
+     * @param unit    its unit
+     * @return true if the device had nothing left to do; false if it was closed with work left: time ran out, it has failed, or it was
+     *     closed before
+     * @throws IllegalArgumentException if the time is negative; nothing is closed
+     */
+    public boolean drainAndClose(long timeout, TimeUnit unit) {
+        Deadline deadline = Deadline.after(clock, unit.toNanos(timeout));
+        IdleStrategy idle = new BackoffIdleStrategy();
+        boolean drained = isIdle();
+        while (!drained && !isGone() && !deadline.hasPassed()) {
+            if (mode.compareAndSet(IDLE, STEPPING)) { // Edge NIC-MODE, entering end, as in changeMode
+                stepAndLeave();
+            } else {
+                idle.idle();
+            }
+            drained = isIdle();
+        }
+        close();
+        return drained;
     }
 
     // ---- Quiescence and counters
@@ -330,12 +365,102 @@ public final class SimNic implements AutoCloseable {
      * refuses, no others, and nothing is lost. Under ERROR an overrun kills the queue, and with it, as in verbs,
      * every queue pair that uses it.
      *
+     * <p>Events: none, or those that the queue's writer raises by itself. A queue whose events the device is to raise is attached with its
+     * channel.
+     *
      * @param queue the host end
-     * @throws CommandException if it is attached already
+     * @throws CommandException if it is attached already, or its events are the device's to raise
      */
     public void attach(CompletionQueue queue) {
         Objects.requireNonNull(queue, "completion queue");
         run(() -> device.attach(queue));
+    }
+
+    /**
+     * Gives the device a completion queue to write, and its events to raise, without moderation: as
+     * {@link #attach(CompletionQueue, CompletionChannel, Moderation)}.
+     *
+     * @param queue   the host end, made by the channel's {@link CompletionChannel#createForDevice createForDevice}
+     * @param channel the channel
+     * @throws IllegalArgumentException if the queue is not one of the channel
+     * @throws CommandException         if it is attached already, or its events are not the device's
+     */
+    public void attach(CompletionQueue queue, CompletionChannel channel) {
+        attach(queue, channel, Moderation.OFF);
+    }
+
+    /**
+     * Gives the device a completion queue to write, and its events to raise, as {@link #attach(CompletionQueue)} otherwise.
+     *
+     * <p>The device looks at the arm word in each pass, also at one that was armed before this call. When entries are past the arm, it raises
+     * one event: at once, or when the moderation says so. It keeps the time itself: the last entry waits one period and one
+     * pass at most. An entry that is solicited or failed does not wait, nor does the death of the queue, and a queue that the host
+     * closes wakes whoever waits for it. {@link #detach} and {@link #close} raise what still waits for its time.
+     *
+     * @param queue      the host end, made by the channel's {@link CompletionChannel#createForDevice createForDevice}
+     * @param channel    the channel
+     * @param moderation how events are held back
+     * @throws IllegalArgumentException if the queue is not one of the channel
+     * @throws CommandException         if it is attached already, or its events are not the device's
+     */
+    public void attach(CompletionQueue queue, CompletionChannel channel, Moderation moderation) {
+        Objects.requireNonNull(moderation, "moderation");
+        channel.unacknowledged(queue); // throws if it is not one of the channel
+        run(() -> device.attach(queue, channel, moderation));
+    }
+
+    /**
+     * Changes the moderation of a queue, {@code ibv_modify_cq}: at once, also for entries that wait. Ends an adaptive one.
+     *
+     * @param queue      attached with a channel
+     * @param moderation how events are held back from now on
+     * @throws CommandException if the queue is not attached, or without a channel; nothing is changed
+     */
+    public void moderate(CompletionQueue queue, Moderation moderation) {
+        Objects.requireNonNull(moderation, "moderation");
+        run(() -> device.moderate(queue, moderation));
+    }
+
+    /**
+     * Lets an algorithm choose the moderation of a queue from now on. The device tells it of each event that it raises, with the entries
+     * and bytes since the last one, and applies what it chooses at once.
+     *
+     * @param queue     attached with a channel
+     * @param algorithm for this queue alone; the device's from now on
+     * @throws CommandException if the queue is not attached, or without a channel; nothing is changed
+     */
+    public void moderate(CompletionQueue queue, AdaptiveModeration algorithm) {
+        Objects.requireNonNull(algorithm, "algorithm");
+        run(() -> device.moderate(queue, algorithm));
+    }
+
+    /**
+     * The moderation in effect.
+     *
+     * @param queue attached with a channel
+     * @return what was given last, or what the algorithm has chosen
+     * @throws CommandException if the queue is not attached, or without a channel
+     */
+    public Moderation moderation(CompletionQueue queue) {
+        return call(() -> device.moderation(queue));
+    }
+
+    /**
+     * Where the device posts what goes wrong; the host polls it, may arm it, and may wait on its interrupt. Always the same object.
+     *
+     * <pre>
+     *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead
+     *   WQ_CATAS_ERROR       the device put a queue pair into ERR: its number, the syndrome of what failed, 0 if that is none
+     *   WQ_ACCESS_ERROR      the same, for a message that it may not obey
+     *   WQ_INVAL_REQ_ERROR   the same, for a message that does not fit
+     * </pre>
+     *
+     * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link EventQueue#overruns}).
+     *
+     * @return the event queue
+     */
+    public EventQueue asynchronousEvents() {
+        return device.asynchronousEvents;
     }
 
     /**
