@@ -45,6 +45,8 @@ public final class Main implements Runnable {
     static int execute(RunCommand run, PrintWriter out, PrintWriter err, String... args) {
         CommandLine commandLine = new CommandLine(new Main());
         commandLine.addSubcommand(run);
+        commandLine.addSubcommand(new PerfCommand());
+        commandLine.setCaseInsensitiveEnumValuesAllowed(true);
         commandLine.setOut(out);
         commandLine.setErr(err);
         commandLine.setParameterExceptionHandler((wrong, given) -> {
@@ -64,7 +66,7 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "a command is missing: run (see cqring --help)");
+        throw new ParameterException(spec.commandLine(), "a command is missing: run or perf (see cqring --help)");
     }
 
     /** The version that the build wrote beside this class. */

@@ -1,0 +1,116 @@
+package io.cqring.simnic.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.cqring.simnic.fault.DeviceFaults;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code perf}: that it measures what it says; what comes out is for a quiet machine. */
+class PerfCommandTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        return Main.execute(new RunCommand(DeviceFaults.NONE, false), new PrintWriter(out), new PrintWriter(err), args);
+    }
+
+    private JsonNode json() throws IOException {
+        return new ObjectMapper().readTree(out.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"poll, off, 64", "event, off, 32", "hybrid, '64,16', 64", "interrupt, off, 128", "event, '8,100', 64"})
+    void measuresLatencyInEveryMode(String mode, String moderation, int cqe) throws IOException {
+        assertEquals(
+                0,
+                run(
+                        "perf",
+                        "lat",
+                        "--mode",
+                        mode,
+                        "--moderation",
+                        moderation,
+                        "--cqe",
+                        String.valueOf(cqe),
+                        "--iters",
+                        "300",
+                        "--rounds",
+                        "2",
+                        "--json"),
+                err.toString());
+        JsonNode way = json().get("ways").get(0);
+        assertEquals(mode, way.get("mode").asText());
+        assertEquals(cqe, way.get("cqe_bytes").asInt());
+        assertTrue(way.get("avg_us").get("median").asDouble() > 0);
+        assertTrue(way.get("p99_us").get("least").asDouble()
+                <= way.get("p99_us").get("most").asDouble());
+    }
+
+    /** One request at a time, each armed for: without moderation as many interrupts as there are sleeps, at most one per request. */
+    @Test
+    void aRateHasInterruptsUnlessItPolls() throws IOException {
+        assertEquals(0, run("perf", "rate", "--iters", "2000", "--rounds", "1", "--json"), err.toString());
+        assertEquals(
+                0,
+                json().get("ways").get(0).get("interrupts_per_s").get("median").asDouble());
+        out.getBuffer().setLength(0);
+        assertEquals(
+                0,
+                run(
+                        "perf",
+                        "rate",
+                        "--mode",
+                        "interrupt",
+                        "--window",
+                        "1",
+                        "--iters",
+                        "500",
+                        "--rounds",
+                        "1",
+                        "--json"),
+                err.toString());
+        JsonNode way = json().get("ways").get(0);
+        double perSecond = way.get("completions_per_s").get("median").asDouble();
+        double interrupts = way.get("interrupts_per_s").get("median").asDouble();
+        assertTrue(perSecond > 0);
+        assertTrue(interrupts <= perSecond * 1.01, interrupts + " interrupts for " + perSecond + " completions");
+    }
+
+    @Test
+    void theTableHasTheSeedsRowsAndItsRatios() throws IOException {
+        assertEquals(0, run("perf", "table", "--iters", "300", "--rounds", "3", "--json"), err.toString());
+        JsonNode ways = json().get("ways");
+        double[] seed = {1, 12.0 / 45, 38.0 / 45, 48.0 / 45};
+        assertEquals(seed.length, ways.size());
+        for (int i = 0; i < seed.length; i++) {
+            assertEquals(seed[i], ways.get(i).get("seed_ratio").asDouble());
+            assertEquals(3, ways.get(i).get("rate_over_first_each_round").size());
+        }
+        assertEquals(1.0, ways.get(0).get("rate_over_first_each_round").get(0).asDouble());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--mode, sometimes",
+        "--moderation, '64'",
+        "--moderation, '64,5000'",
+        "--cqe, 16",
+        "--iters, 0",
+        "--rounds, 0",
+        "--window, 4097",
+    })
+    void aWrongValueIsOneLineAndNothingRuns(String option, String value) {
+        assertEquals(2, run("perf", "lat", option, value));
+        assertEquals("", out.toString());
+        assertEquals(1, err.toString().lines().count(), err.toString());
+        assertTrue(err.toString().contains(option) && err.toString().contains(value), err.toString());
+    }
+}
