@@ -313,7 +313,7 @@ class ArmInterleavingTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
     void shouldNotLetBothPollersSleepBesideAnEntry(int count) {
-        explore(2, () -> new Rig(4, false, true) {
+        explore(count == 1 ? 2 : 1, () -> new Rig(4, false, true) {
             @Override
             int hosts() {
                 return 2;
@@ -363,7 +363,7 @@ class ArmInterleavingTest {
     @Test
     void shouldNotSleepThroughAClose() {
         explore(
-                count == 1 ? 2 : 1,
+                2,
                 () -> rig(
                         2,
                         false,
