@@ -58,6 +58,9 @@ class ArchitectureTest {
     private static final ArchRule QUEUE = onlyUses(
             "io.cqring.queue", "io.cqring.queue", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
 
+    private static final ArchRule NOTIFY = onlyUses(
+            "io.cqring.notify", "io.cqring.notify", "io.cqring.cq", "io.cqring.memory", "java.lang..", "java.util..");
+
     /** A face of Agrona's API, so Agrona's buffers are its business; what lies beneath them only as far as wrapping goes. */
     private static final ArchRule AGRONA = classes()
             .that()
@@ -92,6 +95,7 @@ class ArchitectureTest {
         RING.check(SHIPPED);
         CQ.check(SHIPPED);
         QUEUE.check(SHIPPED);
+        NOTIFY.check(SHIPPED);
         AGRONA.check(SHIPPED);
         MEMORY.check(SHIPPED);
     }
@@ -108,7 +112,13 @@ class ArchitectureTest {
         // An empty package is a class of ours without one: module-info.
         packages.remove("");
         assertEquals(
-                Set.of("io.cqring.agrona", "io.cqring.cq", "io.cqring.memory", "io.cqring.queue", "io.cqring.ring"),
+                Set.of(
+                        "io.cqring.agrona",
+                        "io.cqring.cq",
+                        "io.cqring.memory",
+                        "io.cqring.notify",
+                        "io.cqring.queue",
+                        "io.cqring.ring"),
                 packages);
     }
 
