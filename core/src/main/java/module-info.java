@@ -9,6 +9,5 @@ module io.cqring.core {
     exports io.cqring.eq;
     exports io.cqring.notify;
     exports io.cqring.queue;
-    exports io.cqring.notify;
     exports io.cqring.agrona;
 }
