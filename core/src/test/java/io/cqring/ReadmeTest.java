@@ -13,7 +13,7 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The README's example is compiled and run as it stands there. */
+/** The README's examples are compiled and run as they stand there. */
 class ReadmeTest {
     private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\R(.*?)```", Pattern.DOTALL);
 
@@ -22,14 +22,26 @@ class ReadmeTest {
 
     @Test
     void theExampleCompilesWithoutWarningAndMovesAMillionCompletions() throws Exception {
+        assertEquals(999_999L * 1_000_000 / 2, sumOfExample(0));
+    }
+
+    @Test
+    void theExampleThatSleepsCompilesWithoutWarningAndGetsAThousand() throws Exception {
+        assertEquals(999L * 1000 / 2, sumOfExample(1));
+    }
+
+    private Object sumOfExample(int number) throws Exception {
         Matcher block = JAVA_BLOCK.matcher(Files.readString(Path.of("..", "README.md")));
-        assertTrue(block.find(), "README.md has no Java example");
+        for (int i = 0; i <= number; i++) {
+            assertTrue(block.find(), "README.md has no Java example " + number);
+        }
         String example = block.group(1);
         assertTrue(example.lines().count() <= 20, "the example is to stay short");
         Path source = folder.resolve("Example.java");
         Files.writeString(
                 source,
-                "import io.cqring.cq.*;\npublic class Example { public static long run() throws Exception {\n" + example
+                "import io.cqring.cq.*;\nimport io.cqring.notify.*;\nimport java.util.concurrent.TimeUnit;\n"
+                        + "public class Example { public static long run() throws Exception {\n" + example
                         + "device.join();\nreturn sum[0]; } }\n");
         int result = ToolProvider.getSystemJavaCompiler()
                 .run(
@@ -47,8 +59,7 @@ class ReadmeTest {
         assertEquals(0, result, "the example does not compile");
         try (URLClassLoader loader =
                 new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
-            Object sum = loader.loadClass("Example").getMethod("run").invoke(null);
-            assertEquals(999_999L * 1_000_000 / 2, sum);
+            return loader.loadClass("Example").getMethod("run").invoke(null);
         }
     }
 }

@@ -4,6 +4,7 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionPoller;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.EventSink;
+import io.cqring.eq.EventHandler;
 import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.eq.EventWriter;
@@ -30,9 +31,10 @@ import java.util.concurrent.locks.ReentrantLock;
  * the queues, polls after arming, and acknowledges events ({@link #ack}). Use one of them for a queue, not both at a time.
  *
  * <p><b>Threads:</b> all calls are for any thread, and several may wait; {@code await} is also a call of the queue's polling thread. An
- * event goes to one waiter. <b>Progress:</b> what writers do here is lock-free, a compare-and-set, a store and an unpark; those who wait share a
+ * event goes to one waiter. <b>Progress:</b> what writers do here is lock-free, a compare-and-set, a store and an unpark; only if the channel
+ * is {@link #selectable}, also a short lock and a system call. Those who wait share a
  * lock, held for the handling of events only. Waiting parks: it takes no processor time, works in virtual threads, and ends with an
- * interrupt, with {@link #close}, and with its time. <b>Visibility:</b> all that was done before an event was raised is visible to
+ * interrupt, with {@link #close}, and with its time. <b>Allocation:</b> one small object per sleep. <b>Visibility:</b> all that was done before an event was raised is visible to
  * the waiter that gets it.
  */
 public final class CompletionChannel implements AutoCloseable {
@@ -44,6 +46,10 @@ public final class CompletionChannel implements AutoCloseable {
 
     private static final int MOST_QUEUES = 1 << 22;
 
+    /** The most entries that an arm can wait for. */
+    private static final int MOST_COUNT = 1 << 16;
+
+    private final EventHandler dealer = (type, number, subType, syndrome, detail) -> onEvent(number);
     private final EventQueue events;
     private final EventWriter eventWriter;
     private final Interrupt interrupt;
@@ -74,7 +80,10 @@ public final class CompletionChannel implements AutoCloseable {
     private long spuriousEvents;
     private long overrunsTaken;
 
-    private volatile boolean closed;
+    /** Raises by which the watcher was called, which are no events. */
+    private long ownRaises;
+
+    private boolean closed;
 
     /** A queue of this channel. */
     private static final class Member {
@@ -104,6 +113,9 @@ public final class CompletionChannel implements AutoCloseable {
 
         /** What for; null: any. */
         final Member wanted;
+
+        /** Waits for any, and was woken for an event that is ready. */
+        boolean woken;
 
         Waiter(Member wanted) {
             this.wanted = wanted;
@@ -150,14 +162,18 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     private CompletionChannel(int mostQueues, EventWriter asynchronous) {
+        this(mostQueues, asynchronous, 2 * mostQueues + SPARE_EVENTS);
+    }
+
+    /** With an event queue for so many events or more: for tests of its overrun. */
+    CompletionChannel(int mostQueues, EventWriter asynchronous, int depth) {
         if (mostQueues < 1 || mostQueues > MOST_QUEUES) {
             throw new IllegalArgumentException("queues must be 1 to " + MOST_QUEUES + ": " + mostQueues);
         }
         this.asynchronous = asynchronous;
         this.members = new Member[mostQueues];
         this.interrupt = new Interrupt(doorbell::ring);
-        final int depth = 2 * mostQueues + SPARE_EVENTS;
-        this.events = EventQueue.builder(Integer.highestOneBit(depth - 1) << 1)
+        this.events = EventQueue.builder(depth == 1 ? 1 : Integer.highestOneBit(depth - 1) << 1)
                 .interrupt(interrupt)
                 .create();
         this.eventWriter = events.writer();
@@ -178,7 +194,8 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     /**
-     * Makes a queue whose events a device raises: by {@link #raise}, after {@link io.cqring.cq.CompletionWriter#answerArm}.
+     * Makes a queue whose events a device raises: by {@link #raise}, after {@link io.cqring.cq.CompletionWriter#answerArm}. To be ended
+     * by {@link #destroy}, which wakes those who wait for it: of a mere {@link CompletionQueue#close} nobody is told.
      *
      * @param described the queue; its events are set by this call
      * @return the queue
@@ -190,6 +207,27 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     private CompletionQueue add(CompletionQueue.Builder described, boolean device) {
+        final Member member = new Member(reserve());
+        try {
+            final CompletionQueue queue =
+                    (device ? described.deviceEvents(member.number) : described.events(sink, member.number)).create();
+            lock.lock();
+            try {
+                requireOpen();
+                member.queue = queue;
+                members[member.number] = member;
+                return queue;
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            if (member.queue == null) {
+                giveBack(member.number);
+            }
+        }
+    }
+
+    private int reserve() {
         lock.lock();
         try {
             requireOpen();
@@ -197,29 +235,32 @@ public final class CompletionChannel implements AutoCloseable {
             if (free == null && numbersUsed == members.length) {
                 throw new IllegalStateException("completion channel has its " + members.length + " queues");
             }
-            final Member member = new Member(free == null ? numbersUsed : free);
-            try {
-                member.queue = (device ? described.deviceEvents(member.number) : described.events(sink, member.number))
-                        .create();
-            } finally {
-                if (free != null && member.queue == null) {
-                    freeNumbers.addFirst(free);
-                }
-            }
-            numbersUsed += free == null ? 1 : 0;
-            members[member.number] = member;
-            return member.queue;
+            return free == null ? numbersUsed++ : free;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void giveBack(int number) {
+        lock.lock();
+        try {
+            freeNumbers.add(number);
         } finally {
             lock.unlock();
         }
     }
 
     /**
-     * Raises the event of a queue: for the device of {@link #createForDevice}. Any thread; lock-free.
+     * Raises the event of a queue: for the device of {@link #createForDevice}. Any thread; lock-free. The event of a queue that has
+     * none outstanding is counted as spurious and wakes nobody.
      *
-     * @param queue the queue
+     * @param queue the queue, one of this channel
+     * @throws IllegalArgumentException if the queue was made without events
      */
     public void raise(CompletionQueue queue) {
+        if (!queue.hasEvents()) {
+            throw new IllegalArgumentException("completion queue was made without events, so it has none to raise");
+        }
         sink.completion(queue.number());
     }
 
@@ -234,6 +275,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return true if the queue is gone; false if time ran out: it is closed, and {@link #unacknowledged} says what it still owes. Call
      *     again
      * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
+     * @throws IllegalStateException    if events are unacknowledged and the channel is closed, also meanwhile; as for a time-out
      * @throws InterruptedException     if the thread is interrupted while it waits; as for a time-out
      */
     public boolean destroy(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
@@ -246,6 +288,11 @@ public final class CompletionChannel implements AutoCloseable {
             member.signalled = false;
             wakeAll(); // whoever waits for it learns that it is closed
             while (member.delivered != member.acked) {
+                if (closed) {
+                    throw new IllegalStateException(
+                            "completion channel is closed; events of the queue that are not acknowledged: "
+                                    + (member.delivered - member.acked));
+                }
                 if (left <= 0) {
                     return false;
                 }
@@ -324,11 +371,12 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     /**
-     * A channel that a {@link java.nio.channels.Selector} finds readable when there is an event: for NIO and Netty loops. Do not read
-     * it: call {@link #getEvent} with time 0 until it returns null, which also makes ready for the next event. Call that once before
-     * the first select. Always the same object.
+     * A channel that a {@link java.nio.channels.Selector} finds readable when there may be an event: for NIO and Netty loops. Do not
+     * read it: call {@link #getEvent} with time 0 until it returns null, which also makes ready for the next event. It is readable
+     * when it is made, and at the end, when this channel is closed: the call of {@code getEvent} that then throws closes it too.
+     * Always the same object.
      *
-     * @return a pipe's end, non-blocking, closed with this channel
+     * @return a pipe's end, non-blocking
      * @throws IOException           if the system gives no pipe
      * @throws IllegalStateException if this channel is closed
      */
@@ -365,10 +413,15 @@ public final class CompletionChannel implements AutoCloseable {
      * As {@link #await(CompletionQueue, long, TimeUnit)}, for one of many pollers, on its thread. If more is ready than one claim of this
      * poller can take, another poller that waits is woken as well.
      *
+     * <p>A poller whose calls take less than its batch should be made with a batch of that size: what it leaves of one claim, others
+     * are not told of.
+     *
      * @param poller  of a queue of this channel
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
      * @return true if this poller holds completions, or some are ready; others may be faster. False if time ran out
+     * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
+     * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionPoller#arm(ArmMode)}
      * @throws InterruptedException if the thread is interrupted and nothing is ready; its interrupt flag is cleared
      */
     public boolean await(CompletionPoller poller, long timeout, TimeUnit unit) throws InterruptedException {
@@ -395,40 +448,128 @@ public final class CompletionChannel implements AutoCloseable {
             throws InterruptedException {
         final long minNs = nanos(minWait, unit);
         final long maxNs = nanos(maxWait, unit);
+        final int most = most(queue);
+        if (count < 1 || count > most) {
+            throw new IllegalArgumentException("completions to wait for must be 1 to " + most + ": " + count);
+        }
         return await(queue, null, new AtLeast(count, minNs, maxNs, System.nanoTime()));
     }
 
-    private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
-        final Member member;
+    /**
+     * Waits for completions and lets some gather, where no device keeps the time: the first wakes the waiter, which then goes on
+     * waiting itself until the count is reached or the period is over. {@link TimerMode#FROM_EVENT}: the period starts when the waiter has
+     * seen the first, so none waits much longer than that. {@link TimerMode#FROM_ENTRY}: each entry that the waiter sees starts it anew. A
+     * full ring ends the wait too. For the polling thread.
+     *
+     * @param queue      a queue of this channel, without shared pollers
+     * @param moderation how many to gather, and how long
+     * @param timeout    the most time to wait in all; 0 only looks
+     * @param unit       its unit
+     * @return true if completions are ready, or the queue died; at the end of the time any number will do. False if there is none
+     * @throws IllegalArgumentException as {@link #await(CompletionQueue, long, TimeUnit)}
+     * @throws IllegalStateException    as {@link #await(CompletionQueue, long, TimeUnit)}
+     * @throws InterruptedException     if the thread is interrupted and nothing is due; its interrupt flag is cleared
+     */
+    public boolean awaitModerated(CompletionQueue queue, Moderation moderation, long timeout, TimeUnit unit)
+            throws InterruptedException {
+        final ModerationTimer timer = new ModerationTimer(moderation);
+        final long nanos = nanos(timeout, unit);
+        final long start = System.nanoTime();
+        if (!await(queue, null, new AtLeast(1, 0, nanos, start))) {
+            return false;
+        }
+        if (!moderation.isOff()) {
+            gather(openMember(queue), timer, start, nanos);
+        }
+        return true;
+    }
+
+    private void gather(Member member, ModerationTimer timer, long start, long nanos) throws InterruptedException {
+        final CompletionQueue queue = member.queue;
+        final Moderation moderation = timer.moderation();
+        final boolean eachCounts = moderation.mode() == TimerMode.FROM_ENTRY;
+        final int most = most(queue);
+        final int enough = moderation.count() == 0 ? most : Math.min(moderation.count(), most);
+        int seen = 1;
+        timer.onArm(seen, System.nanoTime());
+        while (!queue.arm(ArmMode.NEXT, enough)) {
+            final long now = System.nanoTime();
+            // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
+            while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
+                final int ready = Math.min(Math.max(seen + 1, queue.size()), enough - 1);
+                timer.onEntries(ready - seen, now);
+                seen = ready;
+            }
+            final long left = Math.min(timer.dueInNs(now), nanos - (now - start));
+            if (left <= 0) {
+                return;
+            }
+            waitFor(member, now, left);
+        }
+    }
+
+    /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
+    boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
+        return waitFor(openMember(queue), System.nanoTime(), nanos) != null;
+    }
+
+    /** Ends one {@link #awaitEvent}. */
+    void callWaiter(CompletionQueue queue) {
         lock.lock();
         try {
-            requireOpen();
-            member = member(queue);
+            final Member member = members[queue.number()];
+            if (member != null && member.queue == queue) { // else it was destroyed
+                passOn(member);
+            }
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The most completions that an event can wait for: a ring full, or what the arm word has bits for. */
+    private static int most(CompletionQueue queue) {
+        return Math.min(queue.capacity(), MOST_COUNT);
+    }
+
+    private Member openMember(CompletionQueue queue) {
+        lock.lock();
+        try {
+            requireOpen();
+            return member(queue);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
+        final Member member = openMember(queue);
+        boolean called = false;
         while (true) {
             final long now = System.nanoTime();
             final int wanted = plan.wanted(now);
             // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
             // reported by it, what comes later raises the event.
             if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {
+                // After the arm: what comes from now on raises an event of its own.
+                if (called && poller != null && queue.size() + poller.undelivered() > poller.batch()) {
+                    passOn(member); // we shall leave entries behind
+                }
                 return true;
             }
             final long left = plan.leftNs(now);
             if (left <= 0) {
                 return false;
             }
-            if (waitFor(member, now, left) != null && poller != null && queue.size() > poller.batch()) {
-                passOn(member); // we shall leave entries behind
-            }
+            called = waitFor(member, now, left) != null;
         }
     }
 
+    /** Wakes one more that waits for a member, or the next that will. */
     private void passOn(Member member) {
         lock.lock();
         try {
-            signalWaiter(member);
+            member.signalled = !member.dropped;
+            wakeOne(member);
         } finally {
             lock.unlock();
         }
@@ -438,7 +579,7 @@ public final class CompletionChannel implements AutoCloseable {
 
     /**
      * Waits for an event of {@code wanted}, or of any member, and takes it. Null if time ran out. One of the waiters watches the
-     * interrupt; it deals the events out, to itself or to others, and when it leaves, the next one watches.
+     * interrupt; it deals out what comes, and hands the watch on when it leaves. The others are woken by name.
      */
     private Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
         final Waiter self = new Waiter(wanted);
@@ -446,42 +587,62 @@ public final class CompletionChannel implements AutoCloseable {
         try {
             waiters.add(self);
             while (true) {
+                self.woken = false;
+                requireOpen();
                 final long seen = interrupt.count();
                 dealOut();
                 final Member got = take(wanted);
                 if (got != null) {
                     return got;
                 }
-                requireOpen();
                 if (wanted != null && isClosed(wanted)) {
                     return wanted; // its own calls say so
                 }
                 final long left = nanos - (System.nanoTime() - start);
-                if (watcher == null) {
-                    // Without time to wait too: a selector waits instead of us.
-                    if (armEvents()) {
+                if (watcher != null) {
+                    if (left <= 0) {
+                        return null;
+                    }
+                    handOn();
+                    doze(left);
+                } else {
+                    if (left <= 0 && !doorbell.isOpen()) {
+                        return null;
+                    }
+                    // Without time to wait too, if a selector waits instead of us. The loss of an event raises the
+                    // interrupt, armed or not.
+                    if (armEvents() || interrupt.count() != seen) {
                         continue;
                     }
                     if (left <= 0) {
                         return null;
                     }
+                    handOn();
                     watch(self, seen, left);
-                } else {
-                    if (left <= 0) {
-                        return null;
-                    }
-                    doze(left);
                 }
             }
         } finally {
-            waiters.remove(self);
-            if (wanted != null && wanted.signalled) {
-                signal(wanted); // it came as we left
-            }
-            if (watcher == null && !waiters.isEmpty()) {
-                LockSupport.unpark(waiters.peek().thread); // to watch from now on, or to find what is left
-            }
+            leave(self, nanos > 0);
             lock.unlock();
+        }
+    }
+
+    /** Leaves nothing behind that nobody knows of: an event that has just come, those of others, the watch. */
+    private void leave(Waiter self, boolean hasWaited) {
+        waiters.remove(self);
+        if (self.wanted != null && self.wanted.signalled) {
+            signal(self.wanted); // it came as we left
+        }
+        if (hasWaited) { // else it is in a loop, and comes again until there is nothing
+            handOn();
+        }
+        if (watcher == null) {
+            final Waiter next = waiters.peek();
+            if (next != null) {
+                wake(next); // to watch from now on, or to find what is left
+            } else if (hasWaited && doorbell.isOpen() && armEvents()) {
+                doorbell.ring(); // the selector watches
+            }
         }
     }
 
@@ -521,7 +682,7 @@ public final class CompletionChannel implements AutoCloseable {
     /** Takes the events that have arrived, and wakes the waiters whose they are. */
     private void dealOut() {
         try {
-            while (events.poll((type, number, subType, syndrome, detail) -> onEvent(number), events.capacity()) != 0) {
+            while (events.poll(dealer, events.capacity()) != 0) {
                 // until none is left
             }
             if (events.takeOverrun()) {
@@ -553,41 +714,74 @@ public final class CompletionChannel implements AutoCloseable {
         return member.queue.isClosed();
     }
 
-    /** Gives an event to one that waits for this member. False if nobody does. */
-    private boolean signalWaiter(Member member) {
+    /** Gives the event of a member to one that waits for it, or else lets those have it that wait for any. */
+    private void signal(Member member) {
+        if (member.dropped) {
+            member.signalled = false;
+            return;
+        }
+        member.signalled = true;
+        if (!wakeOne(member) && !member.listed) {
+            member.listed = true;
+            ready.add(member);
+        }
+    }
+
+    /** Wakes one that waits for this member. False if nobody does. */
+    private boolean wakeOne(Member member) {
         for (Waiter waiter : waiters) {
             if (waiter.wanted == member) {
-                member.signalled = true;
-                LockSupport.unpark(waiter.thread);
+                wake(waiter);
                 return true;
             }
         }
         return false;
     }
 
-    private void signal(Member member) {
-        if (signalWaiter(member)) {
+    /** Wakes one that waits for any member for each that is ready; if there is none, a selector. */
+    private void handOn() {
+        int left = ready.size();
+        if (left == 0) {
             return;
         }
-        member.signalled = true;
-        if (!member.listed) {
-            member.listed = true;
-            ready.add(member);
-        }
+        boolean somebody = false;
         for (Waiter waiter : waiters) {
             if (waiter.wanted == null) {
-                LockSupport.unpark(waiter.thread); // all of them: one event each, or none
+                somebody = true;
+                if (left-- == 0) {
+                    break;
+                }
+                if (!waiter.woken) {
+                    waiter.woken = true;
+                    wake(waiter);
+                }
             }
+        }
+        if (!somebody) {
+            doorbell.ring();
+        }
+    }
+
+    private void wake(Waiter waiter) {
+        if (waiter == watcher) {
+            ownRaises++;
+            interrupt.raise(); // it sleeps until that count changes, whatever wakes it
+        } else if (waiter.thread != Thread.currentThread()) {
+            LockSupport.unpark(waiter.thread);
+        }
+    }
+
+    private void wakeAll() {
+        for (Waiter waiter : waiters) {
+            wake(waiter);
         }
     }
 
     private Member take(Member wanted) {
         if (wanted != null) {
-            if (!wanted.signalled) {
-                return null;
-            }
+            final boolean signalled = wanted.signalled;
             wanted.signalled = false;
-            return wanted;
+            return signalled ? wanted : null;
         }
         Member member = ready.poll();
         while (member != null) {
@@ -602,12 +796,6 @@ public final class CompletionChannel implements AutoCloseable {
         return null;
     }
 
-    private void wakeAll() {
-        for (Waiter waiter : waiters) {
-            LockSupport.unpark(waiter.thread);
-        }
-    }
-
     private Member member(CompletionQueue queue) {
         final int number = queue.number();
         final Member member = number < members.length ? members[number] : null;
@@ -619,11 +807,15 @@ public final class CompletionChannel implements AutoCloseable {
 
     private void requireOpen() {
         if (closed) {
-            throw new IllegalStateException("completion channel is closed");
+            throw channelClosed();
         }
     }
 
-    private static long nanos(long timeout, TimeUnit unit) {
+    static IllegalStateException channelClosed() {
+        return new IllegalStateException("completion channel is closed");
+    }
+
+    static long nanos(long timeout, TimeUnit unit) {
         if (timeout < 0) {
             throw new IllegalArgumentException("time to wait must be 0 or more: " + timeout);
         }
@@ -662,7 +854,8 @@ public final class CompletionChannel implements AutoCloseable {
     private enum Counter {
         EVENTS,
         SPURIOUS,
-        OVERRUNS
+        OVERRUNS,
+        INTERRUPTS
     }
 
     private long counted(Counter counter) {
@@ -672,6 +865,7 @@ public final class CompletionChannel implements AutoCloseable {
                 case EVENTS -> eventsTaken;
                 case SPURIOUS -> spuriousEvents;
                 case OVERRUNS -> overrunsTaken;
+                case INTERRUPTS -> interrupt.count() - ownRaises;
             };
         } finally {
             lock.unlock();
@@ -684,7 +878,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return interrupts
      */
     public long interrupts() {
-        return interrupt.count();
+        return counted(Counter.INTERRUPTS);
     }
 
     /**
@@ -697,8 +891,22 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     /**
+     * Whether the channel is closed. Any thread.
+     *
+     * @return true from {@link #close} on
+     */
+    public boolean isClosed() {
+        lock.lock();
+        try {
+            return closed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
      * Closes the channel: every thread that waits here, now or later, gets an {@link IllegalStateException}. The queues stay open, and
-     * nobody hears of their events any more. Any thread; closing again does nothing.
+     * nobody hears of their events any more; {@link #ack} and {@link #destroy} still work. Any thread; closing again does nothing.
      */
     @Override
     public void close() {
@@ -706,8 +914,8 @@ public final class CompletionChannel implements AutoCloseable {
         try {
             if (!closed) {
                 closed = true;
-                interrupt.raise();
                 wakeAll();
+                acknowledged.signalAll();
                 doorbell.close();
             }
         } finally {

@@ -2,6 +2,7 @@ package io.cqring.notify;
 
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CqOverrunException;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Objects;
@@ -13,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * empty, so a call costs the same however many queues there are, and nothing is lost between poll and sleep.
  *
  * <p>For one thread, which also polls the queues; all of the channel's events come here, so a channel serves one such object, and no other
- * waiter. Busy queues take turns.
+ * waiter. Busy queues take turns. Looking at a queue abandons a cursor that is open on it.
  */
 public final class ReadyQueues {
     private final CompletionChannel channel;
@@ -54,7 +55,7 @@ public final class ReadyQueues {
      * @throws InterruptedException     if the thread is interrupted and nothing is ready; its interrupt flag is cleared
      */
     public CompletionQueue next(long timeout, TimeUnit unit) throws InterruptedException {
-        final long nanos = unit.toNanos(timeout);
+        final long nanos = CompletionChannel.nanos(timeout, unit);
         final long start = System.nanoTime();
         boolean looked = awake.isEmpty();
         while (true) {
@@ -68,23 +69,39 @@ public final class ReadyQueues {
             if (ready != null) {
                 return ready;
             }
-            if (!take(timeout <= 0 ? timeout : Math.max(0, nanos - (System.nanoTime() - start)))) {
+            if (!take(Math.max(0, nanos - (System.nanoTime() - start)))) {
                 return null;
             }
         }
     }
 
     private CompletionQueue firstReady() {
-        CompletionQueue queue = awake.poll();
+        CompletionQueue queue = awake.peek();
         while (queue != null) {
-            if (!queue.isClosed() && (!queue.isEmpty() || queue.arm(ArmMode.NEXT))) {
+            final boolean ready = isReady(queue);
+            awake.remove(); // only now: if it cannot be looked at, it stays
+            if (ready) {
                 awake.add(queue); // behind the others
                 return queue;
             }
             isAwake.remove(queue);
-            queue = awake.poll();
+            queue = awake.peek();
         }
         return null;
+    }
+
+    private static boolean isReady(CompletionQueue queue) {
+        try {
+            // Looks into the ring: where there are many writers, the count says too much, and would keep us awake.
+            return queue.peek() != null || queue.arm(ArmMode.NEXT);
+        } catch (CqOverrunException dead) {
+            return true; // a poll says so
+        } catch (IllegalStateException e) {
+            if (queue.isClosed()) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     private boolean take(long nanos) throws InterruptedException {

@@ -1,0 +1,472 @@
+package io.cqring.notify;
+
+import io.cqring.cq.ArmMode;
+import io.cqring.cq.Completion;
+import io.cqring.cq.CompletionHandler;
+import io.cqring.cq.CompletionQueue;
+import io.cqring.memory.QueueMemory;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Feeds the completions of one queue to one handler: whether it polls or sleeps, and on which thread, is an option, and the
+ * handler stays as it is.
+ *
+ * <pre>
+ *   CompletionConsumer consumer = CompletionConsumer.of(queue, handler)
+ *           .mode(ConsumerMode.HYBRID).onWaitingThread(channel).budget(64).create();
+ *   consumer.runUntilClosed();
+ * </pre>
+ *
+ * <p><b>Threads:</b> the run calls and {@link #process} are for one thread, which is the queue's poller with contexts DIRECT and INTERRUPT.
+ * With WORKER each task is the poller while it runs. The counters are for any thread. A handler that throws: its completion
+ * counts as consumed, and the exception comes out of the call, with WORKER out of the next run call; run again to go on.
+ */
+public final class CompletionConsumer {
+    private static final int DEFAULT_BUDGET = 256;
+
+    private static final int POLLS = 0;
+    private static final int EVENTS = POLLS + Long.BYTES;
+    private static final int ARMS = EVENTS + Long.BYTES;
+    private static final int MISSED = ARMS + Long.BYTES;
+    private static final int COMPLETIONS = MISSED + Long.BYTES;
+    private static final int COUNTERS_BYTES = COMPLETIONS + Long.BYTES;
+
+    private final CompletionQueue queue;
+    private final CompletionHandler handler;
+    private final CompletionHandler counting = this::hand;
+    private final ConsumerMode mode;
+    private final ConsumerContext context;
+    private final CompletionChannel channel;
+    private final Executor executor;
+    private final int budget;
+    private final Moderation moderation;
+    private final Runnable task = this::runTask;
+
+    /** One word per counter: stored by whoever polls, opaque, because any thread may look. */
+    private final QueueMemory counters = QueueMemory.allocate(COUNTERS_BYTES);
+
+    /** Held by tasks: an event may start the next one before the last has let go of the queue. */
+    private final ReentrantLock turn = new ReentrantLock();
+
+    /** The last poll took the whole budget. The poller's; with tasks under the turn, as all that follows. */
+    private boolean busy;
+
+    /** A task is to come, or the queue is armed. */
+    private boolean started;
+
+    /** The handler is running. */
+    private boolean handling;
+
+    /** What a task has thrown. */
+    private Throwable failure;
+
+    /** Handed over in the poll under way. */
+    private int handed;
+
+    private CompletionConsumer(Builder chosen) {
+        this.queue = chosen.queue;
+        this.handler = chosen.handler;
+        this.mode = chosen.mode;
+        this.context = chosen.context;
+        this.channel = chosen.channel;
+        this.executor = chosen.executor;
+        this.budget = Math.min(chosen.budget, queue.capacity());
+        this.moderation = chosen.moderation;
+    }
+
+    /**
+     * Starts to describe a consumer: DIRECT, POLL, a budget of 256, no moderation, unless told otherwise.
+     *
+     * @param queue   the queue, without shared pollers
+     * @param handler called once per completion; must not poll the queue, nor call this consumer
+     * @return a builder
+     */
+    public static Builder of(CompletionQueue queue, CompletionHandler handler) {
+        return new Builder(queue, handler);
+    }
+
+    // ---- Context DIRECT
+
+    /**
+     * Polls once.
+     *
+     * @param budget the most completions to take; 0 takes none
+     * @return completions taken
+     * @throws IllegalArgumentException if the budget is negative
+     * @throws IllegalStateException    if the context is not DIRECT, or as {@link CompletionQueue#poll}
+     */
+    public int process(int budget) {
+        requireContext(context == ConsumerContext.DIRECT, "process()");
+        return poll(budget);
+    }
+
+    // ---- Contexts INTERRUPT and WORKER
+
+    /**
+     * One turn: sleeps if the mode says so, and polls, or starts the task that does.
+     *
+     * @param timeout the most time to wait; 0 only looks
+     * @param unit    its unit
+     * @return true if there was something to do; false if time ran out
+     * @throws IllegalArgumentException if the time is negative
+     * @throws IllegalStateException    if the context is DIRECT, queue or channel is closed, or another thread is the poller; or, as a
+     *                                  {@link io.cqring.cq.CqOverrunException}, if the queue is dead and all has been polled
+     * @throws InterruptedException     if the thread is interrupted while there is nothing to do; its interrupt flag is cleared
+     */
+    public boolean runOnce(long timeout, TimeUnit unit) throws InterruptedException {
+        requireContext(context != ConsumerContext.DIRECT, "runOnce()");
+        final long nanos = CompletionChannel.nanos(timeout, unit);
+        return context == ConsumerContext.WORKER ? startTask(nanos) : runHere(nanos);
+    }
+
+    /**
+     * Turns until queue or channel is closed. A task that is running then finishes by itself.
+     *
+     * @throws IllegalStateException as {@link #runOnce}, but not for the close
+     * @throws InterruptedException  as {@link #runOnce}
+     */
+    public void runUntilClosed() throws InterruptedException {
+        while (!isClosed()) {
+            try {
+                runOnce(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
+            } catch (IllegalStateException e) {
+                if (!isClosed() || thrownByHandler()) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private boolean isClosed() {
+        return queue.isClosed() || channel.isClosed();
+    }
+
+    private boolean thrownByHandler() {
+        turn.lock();
+        try {
+            return handling;
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private boolean runHere(long nanos) throws InterruptedException {
+        handling = false;
+        if (mode == ConsumerMode.POLL) {
+            return spin(nanos);
+        }
+        if (!(busy && mode == ConsumerMode.HYBRID) && !sleep(nanos)) {
+            return false;
+        }
+        work();
+        return true;
+    }
+
+    private boolean spin(long nanos) throws InterruptedException {
+        final long start = System.nanoTime();
+        while (poll(budget) == 0) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            if (System.nanoTime() - start >= nanos) {
+                return false;
+            }
+            if (channel.isClosed()) {
+                throw CompletionChannel.channelClosed();
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
+    /** Arms, and sleeps until there is something. False if time ran out. */
+    private boolean sleep(long nanos) throws InterruptedException {
+        final long start = System.nanoTime();
+        if (!arm()) {
+            if (!channel.await(queue, nanos, TimeUnit.NANOSECONDS)) {
+                return false;
+            }
+            count(EVENTS, 1);
+        }
+        if (!moderation.isOff()) {
+            channel.awaitModerated(
+                    queue, moderation, Math.max(0, nanos - (System.nanoTime() - start)), TimeUnit.NANOSECONDS);
+        }
+        return true;
+    }
+
+    /** True if there is something to poll already. */
+    private boolean arm() {
+        count(ARMS, 1);
+        final boolean ready = queue.arm(ArmMode.NEXT);
+        count(MISSED, ready ? 1 : 0);
+        return ready;
+    }
+
+    /** Polls as the mode says. */
+    private void work() {
+        int left = mode == ConsumerMode.EVENT ? queue.capacity() : budget;
+        int taken;
+        do {
+            taken = poll(Math.min(budget, left));
+            left -= taken;
+        } while (left > 0 && taken == budget);
+        busy = taken == budget;
+    }
+
+    private int poll(int most) {
+        count(POLLS, 1);
+        handling = false;
+        handed = 0;
+        try {
+            return queue.poll(counting, most);
+        } finally {
+            count(COMPLETIONS, handed);
+        }
+    }
+
+    private void hand(Completion completion) {
+        handed++; // first: one whose handler throws is consumed
+        handling = true;
+        handler.onCompletion(completion);
+        handling = false;
+    }
+
+    // ---- Context WORKER
+
+    private boolean startTask(long nanos) throws InterruptedException {
+        final boolean first;
+        turn.lockInterruptibly();
+        try {
+            throwFailure();
+            handling = false;
+            first = !started;
+            started = true;
+        } finally {
+            turn.unlock();
+        }
+        if (!first && !channel.awaitEvent(queue, nanos)) {
+            return false;
+        }
+        turn.lock();
+        try {
+            throwFailure();
+            count(EVENTS, first ? 0 : 1);
+            started = false; // if the executor refuses it
+            executor.execute(task);
+            started = true;
+        } finally {
+            turn.unlock();
+        }
+        return true;
+    }
+
+    private void throwFailure() {
+        final Throwable thrown = failure;
+        failure = null;
+        if (thrown instanceof Error error) {
+            throw error;
+        }
+        if (thrown instanceof RuntimeException exception) {
+            throw exception;
+        }
+    }
+
+    /** Polls, and either comes again or arms the queue, so that its event starts the next one. */
+    private void runTask() {
+        turn.lock();
+        try {
+            work();
+            final boolean again = (busy && mode == ConsumerMode.HYBRID) || arm();
+            queue.releasePoller();
+            if (again) {
+                executor.execute(task);
+            }
+        } catch (RuntimeException | Error e) {
+            stop(e);
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    /** The next run call throws it, and the one after that starts again. */
+    private void stop(Throwable thrown) {
+        failure = thrown;
+        started = false;
+        try {
+            queue.releasePoller();
+        } catch (IllegalStateException notPoller) {
+            // The queue let nobody in.
+        }
+        channel.callWaiter(queue);
+    }
+
+    private void requireContext(boolean right, String call) {
+        if (!right) {
+            throw new IllegalStateException(call + " is not for a completion consumer of context " + context);
+        }
+    }
+
+    // ---- Counters
+
+    private void count(int counter, int more) {
+        counters.putLongOpaque(counter, counters.getLongOpaque(counter) + more);
+    }
+
+    /**
+     * Polls so far. Any thread; exact on the polling thread, elsewhere it may be out of date, as all counters.
+     *
+     * @return calls
+     */
+    public long polls() {
+        return counters.getLongOpaque(POLLS);
+    }
+
+    /**
+     * Times that the consumer slept and an event woke it. Any thread.
+     *
+     * @return events
+     */
+    public long events() {
+        return counters.getLongOpaque(EVENTS);
+    }
+
+    /**
+     * Times that the consumer armed the queue in order to sleep. Any thread.
+     *
+     * @return arms
+     */
+    public long arms() {
+        return counters.getLongOpaque(ARMS);
+    }
+
+    /**
+     * Arms that found something to poll, so that there was no sleep. Any thread.
+     *
+     * @return arms
+     */
+    public long missed() {
+        return counters.getLongOpaque(MISSED);
+    }
+
+    /**
+     * Completions handed to the handler. Any thread.
+     *
+     * @return completions
+     */
+    public long completions() {
+        return counters.getLongOpaque(COMPLETIONS);
+    }
+
+    @Override
+    public String toString() {
+        return "CompletionConsumer[" + mode + ", " + context + ", budget " + budget + ", moderation " + moderation
+                + "]";
+    }
+
+    /** Describes a consumer to be made. Not thread-safe. */
+    public static final class Builder {
+        private final CompletionQueue queue;
+        private final CompletionHandler handler;
+        private ConsumerMode mode = ConsumerMode.POLL;
+        private ConsumerContext context = ConsumerContext.DIRECT;
+        private CompletionChannel channel;
+        private Executor executor;
+        private int budget = DEFAULT_BUDGET;
+        private Moderation moderation = Moderation.OFF;
+
+        private Builder(CompletionQueue queue, CompletionHandler handler) {
+            this.queue = Objects.requireNonNull(queue, "queue");
+            this.handler = Objects.requireNonNull(handler, "handler");
+        }
+
+        /**
+         * Sets when to poll and when to sleep.
+         *
+         * @param mode the mode; only POLL goes with context DIRECT, and it does not go with WORKER
+         * @return this
+         */
+        public Builder mode(ConsumerMode mode) {
+            this.mode = Objects.requireNonNull(mode, "mode");
+            return this;
+        }
+
+        /**
+         * Runs the handler on the thread that waits: context INTERRUPT.
+         *
+         * @param channel the channel that the queue was made by
+         * @return this
+         */
+        public Builder onWaitingThread(CompletionChannel channel) {
+            this.context = ConsumerContext.INTERRUPT;
+            this.channel = Objects.requireNonNull(channel, "channel");
+            return this;
+        }
+
+        /**
+         * Runs the handler in tasks: context WORKER.
+         *
+         * @param channel  the channel that the queue was made by
+         * @param executor runs the tasks; several consumers may share it
+         * @return this
+         */
+        public Builder onWorker(CompletionChannel channel, Executor executor) {
+            this.context = ConsumerContext.WORKER;
+            this.channel = Objects.requireNonNull(channel, "channel");
+            this.executor = Objects.requireNonNull(executor, "executor");
+            return this;
+        }
+
+        /**
+         * Sets the most completions per poll of the run calls.
+         *
+         * @param budget completions, 1 or more; more than the queue's capacity means that
+         * @return this
+         * @throws IllegalArgumentException if it is below 1
+         */
+        public Builder budget(int budget) {
+            if (budget < 1) {
+                throw new IllegalArgumentException("budget must be 1 or more completions: " + budget);
+            }
+            this.budget = budget;
+            return this;
+        }
+
+        /**
+         * Lets completions gather before the thread that waited polls: {@link CompletionChannel#awaitModerated}.
+         *
+         * @param moderation how many, and how long; only with a mode that sleeps, on the waiting thread
+         * @return this
+         */
+        public Builder moderation(Moderation moderation) {
+            this.moderation = Objects.requireNonNull(moderation, "moderation");
+            return this;
+        }
+
+        /**
+         * Makes the consumer.
+         *
+         * @return the consumer
+         * @throws IllegalArgumentException if two choices do not go together
+         */
+        public CompletionConsumer create() {
+            final boolean polls = mode == ConsumerMode.POLL;
+            if (context == ConsumerContext.DIRECT && !polls) {
+                throw new IllegalArgumentException("a consumer of context DIRECT is never armed: mode " + mode
+                        + " needs onWaitingThread() or onWorker()");
+            }
+            if (context == ConsumerContext.WORKER && polls) {
+                throw new IllegalArgumentException(
+                        "mode POLL never lets a worker go: choose onWaitingThread(), or another mode");
+            }
+            if (!moderation.isOff() && (polls || context != ConsumerContext.INTERRUPT)) {
+                throw new IllegalArgumentException("moderation needs a mode that sleeps, and onWaitingThread(): "
+                        + moderation + " with mode " + mode + " and context " + context);
+            }
+            return new CompletionConsumer(this);
+        }
+    }
+}
