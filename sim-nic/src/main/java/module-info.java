@@ -7,6 +7,7 @@ module io.cqring.simnic {
     requires HdrHistogram;
     requires info.picocli;
     requires transitive io.cqring.core;
+    requires java.management;
     requires me.tongfei.progressbar;
     requires transitive org.agrona;
     requires org.apache.commons.csv;
