@@ -183,6 +183,7 @@ final class QueueWatch implements AutoCloseable {
     /** The watchdog has had enough: every queue is polled again, whatever the events say. */
     void wakeAll() {
         for (Watched queue : watched) {
+            queue.queue.takeEvent(); // an arm that was answered without an event could not be answered again
             wake(queue);
         }
     }
