@@ -104,6 +104,37 @@ final class RunCommand implements Callable<Integer> {
             description = "Let the NIC merge completions: several sends of one queue pair in one entry.")
     private boolean merge;
 
+    @Option(
+            names = "--mode",
+            paramLabel = "MODE",
+            defaultValue = "poll",
+            description =
+                    "How the host learns of completions: poll; event: it sleeps until one comes; hybrid: it polls while"
+                            + " they come and sleeps else; interrupt: it polls on events only. Default: ${DEFAULT-VALUE}.")
+    private String mode;
+
+    @Option(
+            names = "--moderation",
+            paramLabel = "COUNT,MICROS",
+            defaultValue = "off",
+            description =
+                    "An event comes when so many completions wait or so much time has passed; or adaptive; or off."
+                            + " With --mode event or hybrid. Default: ${DEFAULT-VALUE}.")
+    private String moderation;
+
+    @Option(
+            names = "--eqs",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Event queues that the completion queues are spread over. Default: ${DEFAULT-VALUE}.")
+    private int eqs;
+
+    @Option(
+            names = "--pace",
+            paramLabel = "COMPLETIONS_PER_S",
+            description = "The host posts no faster than that. Default: as fast as it can.")
+    private Long pace;
+
     @Option(names = "--json", description = "Print one JSON object on standard output, all else on standard error.")
     private boolean json;
 
@@ -130,7 +161,13 @@ final class RunCommand implements Callable<Integer> {
         Workload workload;
         WorkloadTotals totals;
         try {
-            options = new RunOptions(ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge, pollers);
+            if (pace != null && pace < 1) {
+                throw new IllegalArgumentException("--pace must be 1 completion per second or more: " + pace);
+            }
+            EventOptions events = new EventOptions(
+                    PollMode.of(mode), EventOptions.moderation(moderation), eqs, pace == null ? 0 : pace);
+            options = new RunOptions(
+                    ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge, pollers, events);
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }

@@ -15,6 +15,7 @@ import java.util.OptionalInt;
  * @param seed           what the content is derived from
  * @param merge          whether the device may merge completions
  * @param pollers        host threads that share the polling of every completion queue, 1 to {@value #MAX_POLLERS}
+ * @param events         how the host waits
  */
 record RunOptions(
         int ranks,
@@ -25,7 +26,8 @@ record RunOptions(
         int window,
         long seed,
         boolean merge,
-        int pollers) {
+        int pollers,
+        EventOptions events) {
 
     static final int MAX_RANKS = 64;
     static final int MAX_POLLERS = 16;
@@ -58,6 +60,11 @@ record RunOptions(
                         "--depth auto needs queues that can be resized, not those of --merge");
             }
         }
+        require(
+                pollers == 1 || !events.hasEvents(),
+                "--mode " + events.mode().label() + " needs one poller, --pollers",
+                pollers);
+        require(events.eqs() <= ranks, "--eqs must be 1 to the number of ranks, " + ranks, events.eqs());
         require(
                 (ranks - 1L) * ChunkLedger.slots(window) * roundUp(Math.min(chunkBytes, copyLimitBytes))
                         < MAX_REGION_BYTES,

@@ -34,6 +34,19 @@ final class RunReport {
     long mergedCompletions;
     long polls;
     long emptyPolls;
+    long events;
+    long interrupts;
+    long spuriousWakeups;
+    long arms;
+    long missedEvents;
+    long eqOverruns;
+
+    /** Times that completions lay there and no event came. */
+    long lostWakeups;
+
+    /** Processor time of the thread that posts, over the time that passed. */
+    double hostCpuPercent;
+
     long firstPostNs;
     long lastCompletionNs;
 
@@ -63,7 +76,8 @@ final class RunReport {
                 && misordered == 0
                 && errors == 0
                 && payloadMismatches == 0
-                && cqOverruns == 0;
+                && cqOverruns == 0
+                && lostWakeups == 0;
     }
 
     private double seconds() {
@@ -103,6 +117,17 @@ final class RunReport {
         json.put("merged_completions", mergedCompletions);
         json.put("polls", polls);
         json.put("empty_polls", emptyPolls);
+        json.put("mode", options.events().mode().label());
+        json.put("moderation", options.events().moderationLabel());
+        json.put("eqs", options.events().eqs());
+        json.put("events", events);
+        json.put("interrupts", interrupts);
+        json.put("spurious_wakeups", spuriousWakeups);
+        json.put("arms", arms);
+        json.put("missed_events", missedEvents);
+        json.put("eq_overruns", eqOverruns);
+        json.put("lost_wakeups", lostWakeups);
+        json.put("host_cpu_percent", hostCpuPercent);
         json.put("seconds", seconds());
         json.put("mcqe_per_s", millionPerSecond());
         ObjectNode latency = json.putObject("latency_ns");
@@ -151,6 +176,21 @@ final class RunReport {
                 "polls",
                 count(polls) + ", of them empty " + count(emptyPolls)
                         + (options.pollers() == 1 ? "" : ", by " + options.pollers() + " threads"));
+        if (options.events().hasEvents()) {
+            row(
+                    out,
+                    "events",
+                    count(events) + " of " + count(arms) + " arms, " + count(interrupts) + " interrupts, "
+                            + count(lostWakeups) + " wake-ups lost");
+        }
+        row(
+                out,
+                "host CPU",
+                String.format(
+                        Locale.ROOT,
+                        "%.0f %%, mode %s",
+                        hostCpuPercent,
+                        options.events().mode().label()));
         row(
                 out,
                 "time",

@@ -10,6 +10,8 @@ import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
+import io.cqring.notify.Moderation;
+import io.cqring.notify.RdmaDim;
 import io.cqring.simnic.DeviceCounter;
 import io.cqring.simnic.SimNic;
 import io.cqring.simnic.dma.AccessRights;
@@ -21,9 +23,12 @@ import io.cqring.simnic.qp.WqeLayout;
 import io.cqring.simnic.workload.Collective;
 import io.cqring.simnic.workload.MessagePlan;
 import io.cqring.simnic.workload.Workload;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
@@ -39,7 +44,10 @@ import org.agrona.concurrent.YieldingIdleStrategy;
  * plan says have arrived at it; the next collective starts when the last completion of this one has come.
  *
  * <p>Nothing waits on a clock. When no queue has a completion, nothing can be posted, and the device says that it has done all
- * it was asked to, then what is still missing is lost: it is counted and the run goes on without it.
+ * it was asked to, then what is still missing is lost: it is counted and the run goes on without it. In the modes with events the
+ * host thread sleeps instead, see {@link QueueWatch}: only when it can neither post nor poll, and no longer than its pace makes it
+ * wait to post. A watchdog ends a sleep in which nothing happens: if completions are there all the same, a wake-up was lost, which is
+ * a fault of its own.
  */
 final class WorkloadRun implements AutoCloseable {
     private static final int POLL_LIMIT = 256;
@@ -47,6 +55,15 @@ final class WorkloadRun implements AutoCloseable {
     private static final long DEVICE_SPINS = 1_000;
     private static final long DEVICE_YIELDS = 1_000;
     private static final long DEVICE_PARK_NS = 50_000;
+
+    /** Two of these without an event, and with a device that has nothing left to do, and something is wrong. */
+    private static final long WATCHDOG_NS = 1_000_000_000;
+
+    /** The same, in passes of a stepped device: longer than any moderation. */
+    private static final int WATCHDOG_STEPS = 10_000;
+
+    /** Completions of a hybrid host's queue before it is the next queue's turn. */
+    private static final int HYBRID_BUDGET = 64;
 
     /** Place of a link that does not exist: from rank 0 to itself. */
     private static final int NO_LINK = 0;
@@ -65,6 +82,14 @@ final class WorkloadRun implements AutoCloseable {
     private final SimNic nic;
     private final ProtectionDomain domain;
     private final Rank[] ranks;
+
+    /** Null if the host polls all the time. */
+    private final QueueWatch watch;
+
+    /** Null if the host posts as fast as it can. */
+    private final Pace pace;
+
+    private final int pollLimit;
     private final IdleStrategy idleStrategy = new YieldingIdleStrategy();
 
     /** Held by whoever reads or changes the state of ranks, links and report; nobody else comes while there is one poller. */
@@ -90,6 +115,12 @@ final class WorkloadRun implements AutoCloseable {
     private boolean aborted;
     private int quietSweeps;
 
+    /** Something could be posted now but for the pace. */
+    private boolean paced;
+
+    /** Watchdog times, or passes of a stepped device, without an event. */
+    private int quietWaits;
+
     /**
      * Sets everything up: device, queues, connected queue pairs, memory regions, receives posted.
      *
@@ -106,6 +137,10 @@ final class WorkloadRun implements AutoCloseable {
                 .copyLimitBytes(options.residentBytes())
                 .create();
         this.domain = nic.allocateProtectionDomain();
+        this.watch = options.events().hasEvents() ? new QueueWatch(options.events(), options.ranks()) : null;
+        this.pace =
+                options.events().pace() == 0 ? null : new Pace(options.events().pace());
+        this.pollLimit = options.events().mode() == PollMode.HYBRID ? HYBRID_BUDGET : POLL_LIMIT;
         this.ranks = new Rank[options.ranks()];
         this.links = new Link[ranks.length * ranks.length];
         for (int rank = 0; rank < ranks.length; rank++) {
@@ -143,6 +178,9 @@ final class WorkloadRun implements AutoCloseable {
      * @param progress told the number of collectives done, after each
      */
     void execute(LongConsumer progress) {
+        final ThreadMXBean threadTimes = ManagementFactory.getThreadMXBean();
+        final long cpuStart = threadTimes.getCurrentThreadCpuTime();
+        final long start = System.nanoTime();
         for (int i = 1; i < pollers.length; i++) {
             Thread thread = new Thread(pollers[i], "cqring-poller-" + i);
             thread.setDaemon(true);
@@ -175,7 +213,12 @@ final class WorkloadRun implements AutoCloseable {
             }
             progress.accept(++collectives);
         }
+        report.hostCpuPercent =
+                100.0 * (threadTimes.getCurrentThreadCpuTime() - cpuStart) / Math.max(1, System.nanoTime() - start);
         stopPollers();
+        if (watch != null) {
+            watch.report(report);
+        }
         for (Poller poller : pollers) {
             report.polls += poller.polls;
             report.emptyPolls += poller.emptyPolls;
@@ -250,6 +293,7 @@ final class WorkloadRun implements AutoCloseable {
     /** Posts every chunk that may go out now; rings each doorbell once. */
     private boolean postWhatMay() {
         boolean posted = false;
+        paced = false;
         for (Rank rank : ranks) {
             for (int send = rank.firstOpenSend;
                     send < rank.sends && plan.arrivalsNeeded(rank.number, send) <= rank.arrivals;
@@ -268,20 +312,69 @@ final class WorkloadRun implements AutoCloseable {
         Link link = links[index(rank.number, plan.destination(rank.number, send))];
         long chunk = rank.chunksPosted[send];
         long end = plan.chunksPerMessage();
-        if (chunk == end || !link.ledger.hasRoom()) {
-            return false;
-        }
-        do {
+        while (chunk != end && link.ledger.hasRoom() && mayPost()) {
             link.post((int) plan.chunkBytes(chunk));
             chunk++;
-        } while (chunk != end && link.ledger.hasRoom());
+        }
+        if (chunk == rank.chunksPosted[send]) {
+            return false;
+        }
         rank.chunksPosted[send] = chunk;
         link.senderQp.ringSendDoorbell();
         return true;
     }
 
+    /** Whether the pace lets one more chunk go; if so, it must. */
+    private boolean mayPost() {
+        if (pace == null) {
+            return true;
+        }
+        final long now = System.nanoTime();
+        if (pace.leftNs(now) != 0) {
+            paced = true;
+            return false;
+        }
+        pace.spend(2, now);
+        return true;
+    }
+
+    /** Nothing to post and nothing to poll, and every queue is armed: sleeps until one has something, or something can be posted. */
+    private void sleep() {
+        final long most = paced ? pace.leftNs(System.nanoTime()) : WATCHDOG_NS;
+        if (watch.await(stepped ? 0 : Math.min(most, WATCHDOG_NS))) {
+            quietWaits = 0;
+            return;
+        }
+        if (stepped) {
+            nic.step();
+        }
+        if (nic.failure() != null) {
+            throw new IllegalStateException("the device failed", nic.failure());
+        }
+        if (paced || !nic.isIdle()) {
+            quietWaits = 0; // there is more to come
+            return;
+        }
+        quietWaits++;
+        if (quietWaits >= (stepped ? WATCHDOG_STEPS : 2)) { // so that what was under way at the first look has come
+            quietWaits = 0;
+            watch.wakeAll();
+            if (pollers[0].sweep()) {
+                report.lostWakeups++;
+                report.fault(
+                        "a wake-up was lost: completions were there, the device had nothing left to do, and no event came");
+            } else {
+                giveUpWhatIsMissing();
+            }
+        }
+    }
+
     /** Nothing to post and nothing to poll: let the device work, or find that it has nothing left to do. */
     private void waitForDevice() {
+        if (watch != null && watch.allAsleep()) {
+            sleep();
+            return;
+        }
         if (stepped) {
             nic.step();
         } else {
@@ -336,6 +429,9 @@ final class WorkloadRun implements AutoCloseable {
             done = true;
         }
         nic.close();
+        if (watch != null) {
+            watch.close();
+        }
     }
 
     /** One host thread's share of the polling: all queues, one after the other. The first is the thread that posts. */
@@ -386,15 +482,18 @@ final class WorkloadRun implements AutoCloseable {
             }
         }
 
-        /** Polls each queue once. */
+        /** Polls each queue once; with events, each that is awake. */
         boolean sweep() {
             boolean polled = false;
             for (int i = 0; i < ranks.length; i++) {
+                if (watch != null && !watch.isAwake(i)) {
+                    continue;
+                }
                 rank = ranks[i];
                 polls++;
                 int taken = 0;
                 try {
-                    taken = shared == null ? rank.cq.poll(this, POLL_LIMIT) : shared[i].poll(this, POLL_LIMIT);
+                    taken = shared == null ? rank.cq.poll(this, pollLimit) : shared[i].poll(this, pollLimit);
                     if (rank.depth != null) {
                         rank.depth.adapt();
                     }
@@ -402,6 +501,9 @@ final class WorkloadRun implements AutoCloseable {
                     synchronized (books) {
                         abort("rank " + rank.number + ": " + overrun.getMessage());
                     }
+                }
+                if (watch != null) {
+                    watch.polled(i, taken);
                 }
                 if (taken == 0) {
                     emptyPolls++;
@@ -456,12 +558,24 @@ final class WorkloadRun implements AutoCloseable {
             if (options.pollers() != 1) {
                 builder.sharedPollers();
             }
-            this.cq = builder.create();
+            this.cq = watch == null ? builder.create() : watch.create(number, builder);
             this.depth =
                     options.isDepthAuto() ? new AdaptiveDepth(cq, options.firstDepth(), options.largestDepth()) : null;
-            nic.attach(cq);
+            attach();
             this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
             this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);
+        }
+
+        private void attach() {
+            if (watch == null) {
+                nic.attach(cq);
+                return;
+            }
+            final Optional<Moderation> moderation = options.events().moderation();
+            nic.attach(cq, watch.channel(number), moderation.orElse(Moderation.OFF));
+            if (moderation.isEmpty()) {
+                nic.moderate(cq, new RdmaDim());
+            }
         }
 
         QueuePair newQueuePair() {

@@ -6,6 +6,7 @@
  *               │                                            │
  *               └──► workload: WorkloadFile, Workload        ├──► ChunkLedger: lost? twice? out of order?
  *                                                            ├──► PayloadPattern: are these the bytes that were sent?
+ *                                                            ├──► QueueWatch: which queues to poll; sleep while there is none
  *                                                            └──► RunReport: counters, latencies ──► table or JSON
  * </pre>
  *

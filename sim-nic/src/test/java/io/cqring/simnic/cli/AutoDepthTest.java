@@ -126,7 +126,8 @@ class AutoDepthTest {
     @ParameterizedTest
     @CsvSource({"2,1,2,2", "2,4,8,8", "2,16,32,32", "2,17,32,64", "3,16,32,64", "16,1,32,32", "8,64,32,1024"})
     void startsShallowAndHasALimit(int ranks, int window, int first, int largest) throws IOException {
-        RunOptions options = new RunOptions(ranks, 8, 8, 64, OptionalInt.empty(), window, 1, false, 1);
+        RunOptions options =
+                new RunOptions(ranks, 8, 8, 64, OptionalInt.empty(), window, 1, false, 1, EventOptions.POLLING);
         assertTrue(options.isDepthAuto());
         assertEquals(first, options.firstDepth());
         assertEquals(largest, options.largestDepth());

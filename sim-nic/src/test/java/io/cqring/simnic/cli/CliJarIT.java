@@ -162,6 +162,17 @@ class CliJarIT {
                         "merged_completions",
                         "polls",
                         "empty_polls",
+                        "mode",
+                        "moderation",
+                        "eqs",
+                        "events",
+                        "interrupts",
+                        "spurious_wakeups",
+                        "arms",
+                        "missed_events",
+                        "eq_overruns",
+                        "lost_wakeups",
+                        "host_cpu_percent",
                         "seconds",
                         "mcqe_per_s",
                         "latency_ns"),
@@ -247,6 +258,74 @@ class CliJarIT {
         assertClean(json);
         assertEquals(2, json.get("pollers").asInt());
         assertEquals(0, outcome.exitCode());
+    }
+
+    private static void assertEventsFit(JsonNode json) {
+        assertTrue(json.get("events").asLong() <= json.get("arms").asLong(), json::toString);
+        assertTrue(json.get("interrupts").asLong() <= json.get("events").asLong(), json::toString);
+        assertEquals(0, json.get("eq_overruns").asLong(), json::toString);
+        assertEquals(0, json.get("lost_wakeups").asLong(), json::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "event, off, 1",
+        "event, '64,16', 2",
+        "event, adaptive, 1",
+        "hybrid, off, 1",
+        "hybrid, '64,16', 8",
+        "hybrid, adaptive, 3",
+        "interrupt, off, 1"
+    })
+    void theBuiltInSampleRunsCleanWithEvents(String mode, String moderation, String eqs) throws Exception {
+        Outcome outcome =
+                cqring("run", "--json", "--limit=60", "--mode", mode, "--moderation", moderation, "--eqs", eqs);
+        assertEquals("", outcome.err());
+        JsonNode json = new ObjectMapper().readTree(outcome.out());
+        assertClean(json);
+        assertEventsFit(json);
+        assertEquals(mode, json.get("mode").asText());
+        assertEquals(moderation, json.get("moderation").asText());
+        assertEquals(eqs, json.get("eqs").asText());
+        assertEquals(0, outcome.exitCode());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "G13B-M1-C02_GPT13B_megatron_tp8_pp1_mbs1_sp.csv, 8, 100",
+        "L7B-D1-C02_Llama7B_zero3_mbs1.csv, 8, 50",
+        "all_to_all_workload.csv, 8, 50"
+    })
+    void recordedWorkloadsRunCleanInEveryMode(String file, int ranks, int limit) throws Exception {
+        Path path = Path.of(System.getProperty("cqring.shared.dir"))
+                .resolve("data/aicb")
+                .resolve(file);
+        if (!Files.exists(path)) {
+            System.out.println("SKIPPED: recorded workload is absent: " + file);
+            Assumptions.abort("recorded workload is absent");
+        }
+        for (String[] mode :
+                new String[][] {{"poll", "off"}, {"event", "64,16"}, {"hybrid", "off"}, {"interrupt", "off"}}) {
+            Outcome outcome = cqring(
+                    "run",
+                    "--json",
+                    "--workload",
+                    path.toString(),
+                    "--ranks",
+                    Integer.toString(ranks),
+                    "--limit",
+                    Integer.toString(limit),
+                    "--mode",
+                    mode[0],
+                    "--moderation",
+                    mode[1]);
+            assertEquals("", outcome.err());
+            JsonNode json = new ObjectMapper().readTree(outcome.out());
+            assertClean(json);
+            assertEventsFit(json);
+            assertTrue(json.get("completions").asLong() > 0);
+            assertEquals(0, outcome.exitCode());
+        }
     }
 
     @Test

@@ -12,7 +12,17 @@ class RunOptionsTest {
     private static String refusal(int ranks, long chunk, long copyLimit, int cqe, int depth, int window) {
         return assertThrows(
                         IllegalArgumentException.class,
-                        () -> new RunOptions(ranks, chunk, copyLimit, cqe, OptionalInt.of(depth), window, 1, false, 1))
+                        () -> new RunOptions(
+                                ranks,
+                                chunk,
+                                copyLimit,
+                                cqe,
+                                OptionalInt.of(depth),
+                                window,
+                                1,
+                                false,
+                                1,
+                                EventOptions.POLLING))
                 .getMessage();
     }
 
@@ -22,7 +32,7 @@ class RunOptionsTest {
     })
     void theSmallestDepthThatWorksIsAcceptedAndHalfOfItRefusedByName(int ranks, int window, int smallest) {
         assertEquals(smallest, RunOptions.smallestDepth(ranks, window));
-        new RunOptions(ranks, 8, 8, 64, OptionalInt.of(smallest), window, 1, false, 1);
+        new RunOptions(ranks, 8, 8, 64, OptionalInt.of(smallest), window, 1, false, 1, EventOptions.POLLING);
         long needed = 2L * (ranks - 1) * window;
         assertEquals(
                 "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed
