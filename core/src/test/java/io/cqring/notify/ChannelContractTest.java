@@ -323,13 +323,14 @@ class ChannelContractTest {
         watcher.thread.interrupt(); // the one that watches
         watcher.failure(InterruptedException.class);
 
-        CompletionQueue third = queue();
+        CompletionChannel quiet = CompletionChannel.ofQueues(1); // an event of the above may be left in the other
+        CompletionQueue third = quiet.create(CompletionQueue.ofCapacity(8));
         Thread.currentThread().interrupt();
-        assertThrows(InterruptedException.class, () -> channel.getEvent(1, DAYS));
+        assertThrows(InterruptedException.class, () -> quiet.getEvent(1, DAYS));
         assertFalse(Thread.interrupted());
         write(third);
         Thread.currentThread().interrupt();
-        assertTrue(channel.await(third, 1, DAYS), "an interrupt does not hide what is ready");
+        assertTrue(quiet.await(third, 1, DAYS), "an interrupt does not hide what is ready");
         assertTrue(Thread.interrupted());
     }
 

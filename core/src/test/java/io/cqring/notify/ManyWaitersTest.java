@@ -97,7 +97,13 @@ class ManyWaitersTest {
     @FieldBug(43)
     void shouldLoseNoWakeUpOfOneThatStopsWaiting() throws Exception {
         Random random = new Random(43);
+        CompletionQueue other = queue(2);
+        Aside<Boolean> watcher = Aside.call(() -> channel.await(other, 1, DAYS)).untilItWaits();
         for (int round = 0; round < 2_000; round++) {
+            if (round == 1_000) { // from now on it is the two themselves who watch
+                write(other);
+                assertTrue(watcher.result());
+            }
             String what = "round " + round;
             CompletionQueue queue = channel.create(CompletionQueue.ofCapacity(8).sharedPollers());
             boolean byTime = random.nextBoolean();
