@@ -309,7 +309,13 @@ final class ClaimRows {
 
     /** After something became valid: raises the event that the host asked for. */
     void serveArm() {
-        if (queueArm != null) {
+        if (queueArm == null) {
+            return;
+        }
+        // The flag alone is wanted: opaque. If it is set meanwhile, whoever sets it wakes the host.
+        if (memory.getLongOpaque(CqRegion.DEAD) != 0) {
+            queueArm.wake(); // this may have been the last open claim, after which nothing more will come
+        } else {
             queueArm.serve(0, 0, geometry.capacity());
         }
     }

@@ -504,7 +504,7 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         final long first = consumed();
         queue.queueArm.arm(mode, count, first);
         enter(); // closed meanwhile
-        if (held != 0 || queue.dead()) {
+        if (held != 0 || (queue.dead() && queue.isDrained(first))) {
             return true;
         }
         final int wanted = mode == ArmMode.SOLICITED ? 1 : count;

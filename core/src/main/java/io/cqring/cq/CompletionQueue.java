@@ -834,7 +834,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * abandoned.
      *
      * <p>Both ends must be idle: the writer's role must be free (released, or its thread has ended) or the caller's.
-     * What the writer has in hand is given back.
+     * What the writer has in hand is given back. The queue is not armed any more: who waits for its event must arm it again.
      *
      * @return unpolled completions that were given up, in entries
      * @throws IllegalStateException if another thread has the writer's role, the queue is not one of one writer and one poller, or as
@@ -888,7 +888,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * {@link EventSink} of {@link Builder#events}, or is the device's to raise ({@link Builder#deviceEvents}).
      *
      * @param mode for what
-     * @return true if completions are ready, or the queue died of an overrun: poll again. The queue is armed in any case
+     * @return true if completions are ready, or the queue died of an overrun and nothing more will come: poll again. The queue is
+     *     armed in any case
      * @throws NullPointerException  if there is no mode; nothing is armed
      * @throws IllegalStateException if the queue is closed, was made without events, another thread is the poller, or the call comes
      *                               from a handler of this queue; an event may have been asked for
@@ -913,7 +914,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         requireArmable(count);
         queueArm.arm(mode, count, sequence);
         enter(); // closed meanwhile
-        return isReady(mode == ArmMode.SOLICITED ? 1 : count) || dead();
+        return isReady(mode == ArmMode.SOLICITED ? 1 : count) || (dead() && isDrained(sequence));
     }
 
     /** Whether the arm may be asked for; if not, throws. */
@@ -949,6 +950,16 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      */
     public long events() {
         return queueArm == null ? 0 : queueArm.fired();
+    }
+
+    /**
+     * Whether the device overran the queue and it is dead (policy {@link OverrunPolicy#ERROR}). What was written before can still be
+     * polled. Any thread.
+     *
+     * @return true from the overrun on, until a {@link #reset}
+     */
+    public boolean isDead() {
+        return memory.getLongOpaque(CqRegion.DEAD) != 0;
     }
 
     /**

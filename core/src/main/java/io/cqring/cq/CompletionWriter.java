@@ -105,7 +105,7 @@ public final class CompletionWriter extends QueueEnd {
         }
         requireNotPast(next, consumed);
         sequence = next;
-        solicitedEnd = next; // the last writer may have left an arm unanswered: for all we know, for one of its entries
+        solicitedEnd = next; // nobody knows any more what the last writer has published: better an event too many
         creditLimit = next; // no credit yet: the first claim looks for it
         lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
         rejectedDoorbells = memory.getLongOpaque(CqRegion.REJECTED_DOORBELLS);

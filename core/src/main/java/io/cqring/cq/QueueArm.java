@@ -101,8 +101,8 @@ final class QueueArm {
     }
 
     /**
-     * The word after an arm. With many pollers, one that comes no later than either was asked for: a solicited completion may be the
-     * next one, so solicited and "the next 8" are together the next one.
+     * The word after an arm. With many pollers, the one that asks for less: a solicited completion may be the next one, so solicited and
+     * "the next 8" are together the next one. The index is that of the later arm; what lay before it has been claimed.
      */
     private long merged(long before, int command, int count) {
         final long number = Math.max(1, number(before)); // 0: never armed, and not to be taken for "answered"
@@ -206,11 +206,11 @@ final class QueueArm {
 
     /** Entries were lost. If the queue is dead, nothing more will come: whoever waits must look. */
     void overrun(boolean dead) {
+        if (dead) {
+            wake(); // first: whatever the sink does with the news, who waits must learn of it
+        }
         if (sink != null) {
             sink.overrun(cqNumber, dead);
-        }
-        if (dead) {
-            wake();
         }
     }
 

@@ -382,6 +382,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         if (mayDie && isDead()) { // died between our two looks: the poller may have seen the end already
             giveBack(first, first + count);
             held = 0;
+            rows.serveArm();
             lose(count);
             return false;
         }

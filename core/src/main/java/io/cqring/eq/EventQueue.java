@@ -237,8 +237,9 @@ public final class EventQueue implements AutoCloseable {
 
     /**
      * Whether events have been lost since this was last asked; asking clears it. An event that is lost from then on sets it again.
-     * If so, look at everything that posts to this queue: what those events were about is visible to the caller. For the polling
-     * thread.
+     * If so, look at everything that posts to this queue: what those events were about is visible to the caller. Of a completion queue,
+     * first take the event that may have been lost ({@code CompletionQueue.takeEvent}), then poll it and arm it: an event that is never
+     * taken is the last. For the polling thread.
      *
      * @return true if events have been lost
      * @throws IllegalStateException as {@link #poll}; nothing is cleared

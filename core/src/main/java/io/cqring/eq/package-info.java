@@ -20,7 +20,7 @@
  *     long seen = interrupt.count();                  // first of all
  *     while (queue.poll(handler, 128) != 0) {}
  *     if (queue.takeOverrun()) {                      // events are missing: look at all they might have been about
- *         pollEverything();
+ *         takeAndPollEverything();                    // takeEvent() on each queue first, or its next arm asks for nothing
  *     }
  *     if (!queue.arm()) {                             // true: an event came meanwhile
  *         interrupt.await(seen, Long.MAX_VALUE);      // returns at once if there was a raise since count()

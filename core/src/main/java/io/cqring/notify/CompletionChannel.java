@@ -117,6 +117,9 @@ public final class CompletionChannel implements AutoCloseable {
         /** Waits for any, and was woken for an event that is ready. */
         boolean woken;
 
+        /** Its queue is closed or dead: it is to look for itself. */
+        boolean called;
+
         Waiter(Member wanted) {
             this.wanted = wanted;
         }
@@ -231,7 +234,8 @@ public final class CompletionChannel implements AutoCloseable {
         lock.lock();
         try {
             requireOpen();
-            final Integer free = freeNumbers.poll();
+            // Numbers that were never used first: an asynchronous event may still name a queue that is gone.
+            final Integer free = numbersUsed < members.length ? null : freeNumbers.poll();
             if (free == null && numbersUsed == members.length) {
                 throw new IllegalStateException("completion channel has its " + members.length + " queues");
             }
@@ -433,6 +437,9 @@ public final class CompletionChannel implements AutoCloseable {
      * Waits for several completions: until {@code count} are ready; after {@code minWait}, until any is; and no longer than
      * {@code maxWait}. All times from the start of the call. For the polling thread.
      *
+     * <p>Beware of a count that never fits: a writer that waits for more space than the ring has left, while fewer than {@code count} are
+     * in it, waits for this call, and this call for it. So with {@code awaitSpace} let count and space together be at most the capacity.
+     *
      * @param queue   a queue of this channel, without shared pollers
      * @param count   completions, 1 to the smaller of the queue's capacity and 65536
      * @param minWait how long fewer are not enough
@@ -586,6 +593,7 @@ public final class CompletionChannel implements AutoCloseable {
         lock.lock();
         try {
             waiters.add(self);
+            boolean dozed = false;
             while (true) {
                 self.woken = false;
                 requireOpen();
@@ -595,8 +603,11 @@ public final class CompletionChannel implements AutoCloseable {
                 if (got != null) {
                     return got;
                 }
-                if (wanted != null && isClosed(wanted)) {
+                if (self.called || (wanted != null && isClosed(wanted))) {
                     return wanted; // its own calls say so
+                }
+                if (dozed && Thread.interrupted()) {
+                    throw new InterruptedException();
                 }
                 final long left = nanos - (System.nanoTime() - start);
                 if (watcher != null) {
@@ -605,6 +616,7 @@ public final class CompletionChannel implements AutoCloseable {
                     }
                     handOn();
                     doze(left);
+                    dozed = true;
                 } else {
                     if (left <= 0 && !doorbell.isOpen()) {
                         return null;
@@ -659,15 +671,12 @@ public final class CompletionChannel implements AutoCloseable {
     }
 
     /** Waits for the watcher to wake us, with the lock released meanwhile. */
-    private void doze(long left) throws InterruptedException {
+    private void doze(long left) {
         lock.unlock();
         try {
             LockSupport.parkNanos(this, left); // if we were woken before this, it returns at once
         } finally {
             lock.lock();
-        }
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
         }
     }
 
@@ -721,6 +730,14 @@ public final class CompletionChannel implements AutoCloseable {
             return;
         }
         member.signalled = true;
+        if (isClosed(member) || member.queue.isDead()) { // there may be no other event, and it concerns all of them
+            for (Waiter waiter : waiters) {
+                if (waiter.wanted == member) {
+                    waiter.called = true;
+                    wake(waiter);
+                }
+            }
+        }
         if (!wakeOne(member) && !member.listed) {
             member.listed = true;
             ready.add(member);

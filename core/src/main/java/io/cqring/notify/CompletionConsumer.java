@@ -57,6 +57,9 @@ public final class CompletionConsumer {
     /** A task is to come, or the queue is armed. */
     private boolean started;
 
+    /** A task was handed to the executor and has not begun: an event that comes meanwhile is its business. */
+    private boolean queued;
+
     /** The handler is running. */
     private boolean handling;
 
@@ -256,12 +259,26 @@ public final class CompletionConsumer {
             throwFailure();
             count(EVENTS, first ? 0 : 1);
             started = false; // if the executor refuses it
-            executor.execute(task);
+            submit();
             started = true;
         } finally {
             turn.unlock();
         }
         return true;
+    }
+
+    private void submit() {
+        if (queued) {
+            return;
+        }
+        queued = true;
+        boolean taken = false;
+        try {
+            executor.execute(task);
+            taken = true;
+        } finally {
+            queued &= taken; // an executor may have run it by now
+        }
     }
 
     private void throwFailure() {
@@ -279,11 +296,12 @@ public final class CompletionConsumer {
     private void runTask() {
         turn.lock();
         try {
+            queued = false;
             work();
             final boolean again = (busy && mode == ConsumerMode.HYBRID) || arm();
             queue.releasePoller();
             if (again) {
-                executor.execute(task);
+                submit();
             }
         } catch (RuntimeException | Error e) {
             stop(e);
