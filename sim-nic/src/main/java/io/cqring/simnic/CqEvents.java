@@ -77,7 +77,7 @@ final class CqEvents {
     void onEntry(long header, long length, boolean staged) {
         bytes += CqeLayout.byteCount(length);
         if (CqeLayout.isSolicited(header) || CqeLayout.syndrome(header) != 0) {
-            urgentStaged = staged;
+            urgentStaged |= staged;
             urgentEnd = queue.producerSequence();
         }
     }
