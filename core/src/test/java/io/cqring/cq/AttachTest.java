@@ -216,7 +216,7 @@ class AttachTest {
             {5, 3L, "capacity must be a power of two, 1 or more: 3"},
             {5, (1L << 32) + 4, "capacity must be 1 to 16777216: 4294967300"},
             {6, 448L, "first slot offset must be 384: 448"},
-            {7, 769L, "region bytes must be 768: 769"},
+            {7, 641L, "region bytes must be 640: 641"},
             {8, 3L, "overrun policy must be 0 to 2: 3"},
             {8, -1L, "overrun policy must be 0 to 2: -1"},
             {9, START + 1, "sequences must be 1001 (the first) or later: consumer 1000, producer 1000"},

@@ -418,4 +418,29 @@ class CompletionConsumerTest {
     private static void assertRefused(String message, Executable call) {
         assertEquals(message, assertThrows(IllegalArgumentException.class, call).getMessage());
     }
+
+    /** An event that comes while a task is to come is that task's business: else each such event added a task for good. */
+    @Test
+    void shouldQueueOneTaskAtATime() throws Exception {
+        boolean[] more = {true};
+        CompletionConsumer worker = CompletionConsumer.of(queue, entry -> {
+                    if (more[0]) { // comes after the task's only poll, and before it arms
+                        more[0] = false;
+                        write(1);
+                    }
+                })
+                .mode(ConsumerMode.INTERRUPT)
+                .budget(1)
+                .onWorker(channel, tasks::add)
+                .create();
+        write(1);
+        assertTrue(worker.runOnce(0, SECONDS));
+        tasks.remove().run();
+        assertEquals(1, tasks.size(), "armed, and found what had come");
+        write(1); // past the arm: its event
+        assertTrue(worker.runOnce(0, SECONDS));
+        assertEquals(1, tasks.size());
+        tasks.remove().run();
+        assertEquals(2, worker.completions());
+    }
 }
