@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class EventsFuzzTest {
+    private static final long SEEDS = Long.getLong("cqring.fuzz.seeds", 100);
     private static final int QUEUES = 4;
     private static final int POSTING_PASSES = 250;
     private static final int MOST_PASSES = 20_000;
@@ -72,7 +73,7 @@ class EventsFuzzTest {
         "INTERRUPT, adaptive"
     })
     void nothingIsLostAndNothingWaitsTooLong(String host, String moderation) {
-        for (long seed = 0; seed < 100; seed++) {
+        for (long seed = 0; seed < SEEDS; seed++) {
             new Run(seed, Host.valueOf(host), moderation).run();
         }
     }
