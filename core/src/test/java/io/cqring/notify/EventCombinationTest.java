@@ -97,6 +97,8 @@ class EventCombinationTest {
                         + " leave out events()",
                 assertThrows(IllegalArgumentException.class, () -> channel.create(builder))
                         .getMessage());
-        assertEquals(0, channel.create(CompletionQueue.ofCapacity(8)).number(), "the number is free again");
+        CompletionChannel ofOne = CompletionChannel.ofQueues(1);
+        assertThrows(IllegalArgumentException.class, () -> ofOne.create(builder));
+        assertEquals(0, ofOne.create(CompletionQueue.ofCapacity(8)).number(), "the number is free again");
     }
 }
