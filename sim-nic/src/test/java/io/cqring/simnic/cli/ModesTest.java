@@ -130,8 +130,7 @@ class ModesTest {
             // A hybrid host that always finds something in time never arms.
             boolean mustSleep = !options.contains("hybrid") || options.contains("pace");
             assertTrue(!mustSleep || outcome.count("events") > 0, outcome.json()::toString);
-            assertTrue(!mustSleep || outcome.count("interrupts") > 0, outcome.json()::toString);
-        }
+        } // interrupts: none if the host, or the device that it steps, is never late
     }
 
     @ParameterizedTest
