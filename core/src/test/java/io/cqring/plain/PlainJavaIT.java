@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.cqring.testing.FieldBug;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -136,6 +137,7 @@ class PlainJavaIT {
         return Assumptions.abort("no JDK 25 in " + folder);
     }
 
+    @FieldBug(103)
     @Test
     void onOwnJdkFromTheClassPath() throws Exception {
         onClassPath(OWN_JDK);
