@@ -60,8 +60,16 @@ public class EqOverrunStress {
         int matter;
 
         Rig(UnaryOperator<QueueMemory> weakener) {
+            this(weakener, 0);
+        }
+
+        /** {@code overruns}: how many events are lost before the sample starts. */
+        Rig(UnaryOperator<QueueMemory> weakener, int overruns) {
             super(1, 0, weakener);
             post(1);
+            for (int lost = 0; lost < overruns; lost++) {
+                post(9);
+            }
         }
 
         final void overrun() {
@@ -148,8 +156,7 @@ public class EqOverrunStress {
     public static class TakeAndLose extends Rig {
         /** One sample. */
         public TakeAndLose() {
-            super(UnaryOperator.identity());
-            post(9); // the first overrun
+            super(UnaryOperator.identity(), 1);
         }
 
         /** Posts, and loses. */
