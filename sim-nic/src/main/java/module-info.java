@@ -16,6 +16,8 @@ module io.cqring.simnic {
     exports io.cqring.simnic;
     exports io.cqring.simnic.dma;
     exports io.cqring.simnic.fault;
+    exports io.cqring.simnic.moderation;
+    exports io.cqring.simnic.profile;
     exports io.cqring.simnic.qp;
     exports io.cqring.simnic.workload;
 

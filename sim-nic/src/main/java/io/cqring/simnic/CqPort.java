@@ -1,11 +1,12 @@
 package io.cqring.simnic;
 
-import io.cqring.cq.CompletionQueue;
-import io.cqring.cq.CompletionWriter;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.moderation.QueueEvents;
 
-/** A completion queue as the device sees it: where completions go in, and what becomes of them. Device thread only. */
-final class CqPort {
+/**
+ * A completion queue as the device sees it, whatever its layout: where completions go in, and what becomes of them. Device thread only.
+ */
+abstract class CqPort {
     /** The completion is in the queue. */
     static final int WRITTEN = 0;
 
@@ -15,149 +16,121 @@ final class CqPort {
     /** The completion is gone. */
     static final int LOST = 2;
 
-    final CompletionQueue queue;
-    private final CompletionWriter writer;
-    private long lostSoFar;
-    private boolean closed;
-
-    /** Whether this thread has the writer's role. */
-    private boolean writing;
-
-    /** Whether something may be staged. */
-    private boolean staged;
+    /** Queue pairs that use it; one that uses it for both its queues counts twice. */
+    int users;
 
     /** When its events are raised; null if it has none. */
-    private final CqEvents events;
+    private QueueEvents events;
 
-    /** Who waits for an event has been woken because the queue is closed. */
+    /** Whoever waits for an event has been woken because the queue is closed. */
     private boolean closeTold;
+
+    /** Wakes whoever waits. */
+    private Runnable event;
 
     /** Completions were lost, and none has been written since. */
     private boolean losing;
 
-    /** Queue pairs that use it; one that uses it for both its queues counts twice. */
-    int users;
+    /** Something may be staged. */
+    private boolean staged;
 
-    CqPort(CompletionQueue queue, CqEvents events) {
-        this.queue = queue;
-        this.events = events;
-        this.writer = queue.writer();
-        this.lostSoFar = writer.lostEntries();
+    /** Gives the port events. */
+    final void raises(QueueEvents given, Runnable how) {
+        events = given;
+        event = how;
     }
 
-    int write(DeviceFaults faults, long header, long workRequestId, long length, long detail, long timestamp) {
-        return put(false, faults, header, workRequestId, length, detail, timestamp);
+    final boolean hasEvents() {
+        return events != null;
     }
 
-    /** As write, but if the queue merges the host sees it only after {@link #flush}. */
-    int stage(DeviceFaults faults, long header, long workRequestId, long length, long detail, long timestamp) {
-        staged |= queue.isMerging();
-        return put(queue.isMerging(), faults, header, workRequestId, length, detail, timestamp);
-    }
-
-    private int put(
-            boolean staging,
-            DeviceFaults faults,
-            long header,
-            long workRequestId,
-            long length,
-            long detail,
-            long timestamp) {
-        if (closed) {
-            return LOST;
-        }
-        try {
-            writing = true;
-            if (staging
-                    ? faults.stageCompletion(writer, header, workRequestId, length, detail, timestamp)
-                    : faults.writeCompletion(writer, header, workRequestId, length, detail, timestamp)) {
-                losing = false;
-                if (events != null) {
-                    events.onEntry(header, length, staging);
-                }
-                return WRITTEN;
-            }
-            long lost = writer.lostEntries();
-            if (lost == lostSoFar) {
-                return REFUSED;
-            }
-            lostSoFar = lost;
-            return LOST;
-        } catch (IllegalStateException closedOrTaken) {
-            // The host closed a queue that is in use, or writes to it itself. A device cannot refuse; it can only lose.
-            closed = true;
-            writing = false;
-            return LOST;
-        }
-    }
-
-    /** Publishes what is staged. */
-    void flush() {
-        if (!staged) {
-            return;
-        }
-        staged = false;
-        try {
-            writer.flush();
-            if (events != null) {
-                events.onFlush();
-            }
-        } catch (IllegalStateException closedOrTaken) {
-            closed = true; // as in put
-            writing = false;
-        }
-    }
-
-    /** To be asked after each loss: whether it is the first of a run, by an overrun. */
-    boolean beginsToLose() {
-        final boolean begins = !losing && !closed;
-        losing = true;
-        return begins;
-    }
-
-    CqEvents events() {
+    final QueueEvents events() {
         if (events == null) {
             throw new IllegalStateException("completion queue was attached without a channel, so it has no moderation");
         }
         return events;
     }
 
-    /** Raises the queue's event if it is due; whether there is something to do here. Only for ports with events. */
-    boolean serveEvents(Device device) {
-        if (!closed) {
-            writing = true;
-            final int outcome = events.serve(device);
-            if (outcome != CqEvents.CLOSED) {
-                return outcome == CqEvents.BUSY;
+    final int write(DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
+        return noted(false, header, length, put(false, faults, header, id, length, detail, timestamp));
+    }
+
+    /** As write, but if the queue merges the host sees it only after {@link #flush}. */
+    final int stage(DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
+        final boolean staging = stages();
+        staged |= staging;
+        return noted(staging, header, length, put(staging, faults, header, id, length, detail, timestamp));
+    }
+
+    private int noted(boolean staging, long header, long length, int outcome) {
+        if (outcome == WRITTEN) {
+            losing = false;
+            if (events != null) {
+                events.onEntry(header, length, staging);
             }
-            closed = true; // as in put
-            writing = false;
+        }
+        return outcome;
+    }
+
+    /** Publishes what is staged. */
+    final void flush() {
+        if (!staged) {
+            return;
+        }
+        staged = false;
+        if (flushStaged() && events != null) {
+            events.onFlush();
+        }
+    }
+
+    /** To be asked after each loss: whether it is the first of a run, by an overrun. */
+    final boolean beginsToLose() {
+        final boolean begins = !losing && !isClosed();
+        losing = true;
+        return begins;
+    }
+
+    /** Raises the queue's event if it is due; whether there is something to do here. Only for ports with events. */
+    final boolean serveEvents() {
+        if (!isClosed()) {
+            final int outcome = events.serve();
+            if (outcome != QueueEvents.CLOSED) {
+                return outcome == QueueEvents.BUSY;
+            }
         }
         if (!closeTold) {
             closeTold = true;
-            events.signal(device); // whoever waits learns that it is closed
+            event.run(); // whoever waits learns that it is closed
         }
         return false;
     }
 
     /** Raises the queue's event now if an entry waits for its time: no later pass will. */
-    void serveEventsLast(Device device) {
-        if (events != null && !closed) {
-            writing = true;
-            events.serveLast(device);
+    final void serveEventsLast() {
+        if (events != null && !isClosed()) {
+            events.serveLast();
         }
     }
+
+    /** Whether completions of several requests are staged before they are shown. */
+    abstract boolean stages();
+
+    /** Writes or stages a completion: one of the three outcomes. */
+    abstract int put(
+            boolean staging, DeviceFaults faults, long header, long id, long length, long detail, long timestamp);
+
+    /** Publishes; false if the host has closed the queue. */
+    abstract boolean flushStaged();
+
+    /** The host has closed the queue, or writes it itself. */
+    abstract boolean isClosed();
 
     /** Whether nothing will ever reach the host through this queue again. */
-    boolean isDead() {
-        return closed || writer.isDead();
-    }
+    abstract boolean isDead();
 
     /** Lets another thread write, if this one does. */
-    void release() {
-        if (writing) {
-            writing = false;
-            writer.release();
-        }
-    }
+    abstract void release();
+
+    /** The queue's number, for events. */
+    abstract int number();
 }

@@ -11,6 +11,8 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.dma.RegionTable;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.moderation.ArmedRing;
+import io.cqring.simnic.moderation.QueueEvents;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
@@ -35,7 +37,7 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
  *   2  doorbells: each register of the UAR page that changed makes its queue pair active
  *   3  turns: each active queue pair, in turn, a bounded number of entries
  *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
- *   4  events: each completion queue whose host asked for one, see CqEvents
+ *   4  events: each completion queue whose host asked for one, see QueueEvents
  * </pre>
  *
  * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches
@@ -83,7 +85,7 @@ final class Device implements Agent {
     private final DeviceQp[] active;
     private int activeCount;
 
-    private final IdentityHashMap<CompletionQueue, CqPort> ports = new IdentityHashMap<>();
+    private final IdentityHashMap<Object, CqPort> ports = new IdentityHashMap<>();
 
     /** Of the ports, those with events; replaced when one comes or goes. */
     private CqPort[] eventPorts = {};
@@ -162,7 +164,7 @@ final class Device implements Agent {
     private int serveEvents() {
         int work = 0;
         for (CqPort port : eventPorts) {
-            work += port.serveEvents(this) ? 1 : 0; // a timer that runs is work: the next pass must not be far
+            work += port.serveEvents() ? 1 : 0; // a timer that runs is work: the next pass must not be far
         }
         return work;
     }
@@ -266,7 +268,7 @@ final class Device implements Agent {
 
     /** A completion queue begins to lose completions. */
     void onOverrun(CqPort port) {
-        post(EventType.CQ_ERROR, port.queue.number(), CompletionChannel.OVERRUN_SYNDROME, port.isDead() ? 1 : 0);
+        post(EventType.CQ_ERROR, port.number(), CompletionChannel.OVERRUN_SYNDROME, port.isDead() ? 1 : 0);
     }
 
     /** Puts a queue pair into ERR, where all that is outstanding is flushed. */
@@ -367,7 +369,7 @@ final class Device implements Agent {
             throw new IllegalArgumentException(
                     "completion queue was made for events that the device raises:" + " attach it with its channel");
         }
-        ports.put(queue, new CqPort(queue, null));
+        ports.put(queue, new ReferencePort(queue));
     }
 
     void attach(CompletionQueue queue, CompletionChannel channel, Moderation moderation) {
@@ -378,8 +380,18 @@ final class Device implements Agent {
             throw new IllegalArgumentException("completion queue was not made for events that the device raises:"
                     + " make it with the channel's createForDevice()");
         }
-        final CqPort port = new CqPort(queue, new CqEvents(queue, channel, moderation));
+        final ReferencePort port = new ReferencePort(queue);
         ports.put(queue, port);
+        raise(port, port, () -> channel.raise(queue), moderation);
+    }
+
+    /** Gives a port events. */
+    private void raise(CqPort port, ArmedRing ring, Runnable how, Moderation moderation) {
+        final Runnable event = () -> {
+            counters.increment(DeviceCounter.EVENTS_RAISED);
+            how.run();
+        };
+        port.raises(new QueueEvents(ring, this::timeNs, event, moderation), event);
         eventPorts = Arrays.copyOf(eventPorts, eventPorts.length + 1);
         eventPorts[eventPorts.length - 1] = port;
     }
@@ -402,13 +414,13 @@ final class Device implements Agent {
             throw new IllegalStateException(
                     "completion queue is in use by " + port.users + " work queues; destroy their queue pairs first");
         }
-        port.serveEventsLast(this);
+        port.serveEventsLast();
         port.release();
         ports.remove(queue);
         eventPorts = Arrays.stream(eventPorts).filter(other -> other != port).toArray(CqPort[]::new);
     }
 
-    private CqPort port(CompletionQueue queue) {
+    private CqPort port(Object queue) {
         CqPort port = ports.get(queue);
         if (port == null) {
             throw new IllegalStateException("completion queue is not attached to this device");
@@ -527,7 +539,7 @@ final class Device implements Agent {
     /** The end: raises the events that wait for their time. On the thread that ran the passes, or when none did. */
     void close() {
         for (CqPort port : eventPorts) {
-            port.serveEventsLast(this);
+            port.serveEventsLast();
         }
         releasePorts();
     }

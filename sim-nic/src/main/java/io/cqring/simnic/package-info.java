@@ -8,7 +8,7 @@
  *                                                                                         │ wire
  *      read payload              ◄─────   memory regions                      ◄─────  Responder: check, move bytes,
  *      CompletionQueue.poll      ◄─────   completion queues                   ◄─────             complete, answer
- *      CompletionQueue.arm       ─────►   arm word of each                    ─────►  CqEvents: due?
+ *      CompletionQueue.arm       ─────►   arm word of each                    ─────►  QueueEvents: due?
  *      CompletionChannel         ◄─────   event queue, interrupt              ◄─────      raise
  *
  *      SimNic: create, register,          command queue of objects: the only
@@ -17,6 +17,6 @@
  *
  * <p>Reading order: {@link io.cqring.simnic.SimNic} (what a caller can do), then inside {@code Device} (one pass),
  * {@code Requester} and {@code Responder} (one message, from entry to completions), {@code DeviceQp} (what is
- * remembered), {@code CqEvents} (when the host is told). The layouts are in {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
+ * remembered), {@code moderation.QueueEvents} (when the host is told). The layouts are in {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
  */
 package io.cqring.simnic;

@@ -46,6 +46,7 @@ public final class Main implements Runnable {
         CommandLine commandLine = new CommandLine(new Main());
         commandLine.addSubcommand(run);
         commandLine.addSubcommand(new PerfCommand());
+        commandLine.addSubcommand(new Mlx5DeviceCommand());
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
         commandLine.setOut(out);
         commandLine.setErr(err);
@@ -66,7 +67,8 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "a command is missing: run or perf (see cqring --help)");
+        throw new ParameterException(
+                spec.commandLine(), "a command is missing: run, perf or mlx5-device (see cqring --help)");
     }
 
     /** The version that the build wrote beside this class. */

@@ -1,36 +1,35 @@
-package io.cqring.simnic;
+package io.cqring.simnic.moderation;
 
-import io.cqring.cq.CompletionQueue;
-import io.cqring.cq.CompletionWriter;
 import io.cqring.cq.CqeLayout;
 import io.cqring.notify.AdaptiveModeration;
-import io.cqring.notify.CompletionChannel;
 import io.cqring.notify.Moderation;
 import io.cqring.notify.ModerationTimer;
+import org.agrona.concurrent.NanoClock;
 
 /**
  * When the event of one completion queue is raised: the device's side of arming, and its moderation timer. Device thread only.
  *
  * <pre>
  *   each pass:  arm word ──► entries past the arm? ──► solicited or failed among them, or due? ──► answer the arm
- *                             no: the timer stands          no: not yet, the timer runs              event ──► channel
+ *                             no: the timer stands          no: not yet, the timer runs              event
  * </pre>
  *
- * <p>The arm word is read anew in each pass, so an arm that comes at any time is seen by the next one.
+ * <p>The arm word is read anew in each pass, so an arm that comes at any time is seen by the next one. Layouts and vendors differ in what an
+ * arm looks like ({@link ArmedRing}) and in what an event is (the runnable); the rest is the same.
  */
-final class CqEvents {
+public final class QueueEvents {
     /** Nothing to do until something changes. */
-    static final int IDLE = 0;
+    public static final int IDLE = 0;
 
     /** The event was raised, or a timer runs. */
-    static final int BUSY = 1;
+    public static final int BUSY = 1;
 
     /** The queue is closed, or another thread writes it. */
-    static final int CLOSED = -1;
+    public static final int CLOSED = -1;
 
-    private final CompletionQueue queue;
-    private final CompletionWriter writer;
-    private final CompletionChannel channel;
+    private final ArmedRing ring;
+    private final NanoClock clock;
+    private final Runnable event;
     private final ModerationTimer timer;
 
     /** Chooses the moderation, or null. */
@@ -50,123 +49,134 @@ final class CqEvents {
 
     private long sequenceAtEvent;
 
-    CqEvents(CompletionQueue queue, CompletionChannel channel, Moderation moderation) {
-        this.queue = queue;
-        this.writer = queue.writer();
-        this.channel = channel;
+    /**
+     * For a queue that nobody has armed yet.
+     *
+     * @param ring       the queue
+     * @param clock      device time
+     * @param event      raises the event, on the device thread
+     * @param moderation how events are held back
+     */
+    public QueueEvents(ArmedRing ring, NanoClock clock, Runnable event, Moderation moderation) {
+        this.ring = ring;
+        this.clock = clock;
+        this.event = event;
         this.timer = new ModerationTimer(moderation);
-        this.urgentEnd = queue.producerSequence();
+        this.urgentEnd = ring.producerSequence();
         this.sequenceAtEvent = urgentEnd;
     }
 
-    void moderate(Moderation moderation) {
+    /**
+     * Changes the moderation at once, and ends an adaptive one.
+     *
+     * @param moderation how events are held back from now on
+     */
+    public void moderate(Moderation moderation) {
         adaptive = null;
         timer.moderation(moderation);
     }
 
-    void moderate(AdaptiveModeration algorithm) {
+    /**
+     * Lets an algorithm choose.
+     *
+     * @param algorithm told of each event; what it chooses is applied at once
+     */
+    public void moderate(AdaptiveModeration algorithm) {
         adaptive = algorithm;
         timer.moderation(algorithm.moderation());
     }
 
-    Moderation moderation() {
+    /**
+     * The moderation in effect.
+     *
+     * @return as given, or as chosen
+     */
+    public Moderation moderation() {
         return timer.moderation();
     }
 
-    /** A completion has been written, or staged if so. */
-    void onEntry(long header, long length, boolean staged) {
+    /**
+     * A completion has been written.
+     *
+     * @param header its header word
+     * @param length its length word
+     * @param staged whether it is only staged, and not in the ring yet
+     */
+    public void onEntry(long header, long length, boolean staged) {
         bytes += CqeLayout.byteCount(length);
         if (CqeLayout.isSolicited(header) || CqeLayout.syndrome(header) != 0) {
             urgentStaged |= staged;
-            urgentEnd = queue.producerSequence();
+            urgentEnd = ring.producerSequence();
         }
     }
 
     /** What was staged is in the ring. */
-    void onFlush() {
+    public void onFlush() {
         if (urgentStaged) {
             urgentStaged = false;
-            urgentEnd = queue.producerSequence();
+            urgentEnd = ring.producerSequence();
         }
     }
 
-    /** Raises the event if it is due. With the writer's role. One of the three constants. */
-    int serve(Device device) {
-        final long past = pastArm();
+    /**
+     * Raises the event if it is due. With the writer's role.
+     *
+     * @return one of the three constants
+     */
+    public int serve() {
+        final long past = ring.pastArm();
         if (past <= 0) {
             if (waiting != 0) { // polled, and armed anew behind it
                 waiting = 0;
                 timer.onEvent();
             }
-            return past == CLOSED ? CLOSED : writer.isDead() ? raise(device) : IDLE;
+            return past == ArmedRing.CLOSED ? CLOSED : ring.isDead() ? raise() : IDLE;
         }
-        final long now = device.timeNs();
+        final long now = clock.nanoTime();
         if (waiting == 0 || past < waiting) {
             timer.onArm(past, now);
         } else {
             timer.onEntries(past - waiting, now);
         }
         waiting = past;
-        if (writer.isDead() || isUrgent(past) || timer.isDue(now)) {
-            return raise(device);
+        if (ring.isDead() || isUrgent(past) || timer.isDue(now)) {
+            return raise();
         }
         return timer.dueInNs(now) == ModerationTimer.NEVER ? IDLE : BUSY;
     }
 
-    private long pastArm() {
-        try {
-            return writer.pastArm();
-        } catch (IllegalStateException closedOrTaken) {
-            return CLOSED;
-        }
-    }
-
-    private boolean answerArm() {
-        try {
-            return writer.answerArm();
-        } catch (IllegalStateException closedOrTaken) {
-            return false; // the next pass finds out
-        }
-    }
-
     /** Whether an entry that does not wait is among so many. */
     private boolean isUrgent(long past) {
-        return urgentEnd - (queue.producerSequence() - past) > 0;
+        return urgentEnd - (ring.producerSequence() - past) > 0;
     }
 
     /** No later pass will: what waits for its time is raised now. */
-    void serveLast(Device device) {
-        if (pastArm() > 0) {
-            raise(device);
+    public void serveLast() {
+        if (ring.pastArm() > 0) {
+            raise();
         }
     }
 
-    private int raise(Device device) {
-        if (!answerArm()) {
+    private int raise() {
+        if (!ring.answerArm()) {
             return IDLE;
         }
         waiting = 0;
         timer.onEvent();
         if (adaptive != null) {
-            adapt(device.timeNs());
+            adapt(clock.nanoTime());
         }
-        signal(device);
+        event.run();
         return BUSY;
     }
 
     private void adapt(long now) {
-        final long published = queue.producerSequence();
+        final long published = ring.producerSequence();
         final long entries = Math.max(0, Math.min(published - sequenceAtEvent, Integer.MAX_VALUE));
         if (adaptive.onEvent((int) entries, bytes, now)) {
             timer.moderation(adaptive.moderation());
         }
         sequenceAtEvent = published;
         bytes = 0;
-    }
-
-    /** Wakes whoever waits for the queue, armed or not: it was closed. */
-    void signal(Device device) {
-        device.counters.increment(DeviceCounter.EVENTS_RAISED);
-        channel.raise(queue);
     }
 }

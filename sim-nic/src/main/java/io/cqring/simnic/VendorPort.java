@@ -1,0 +1,53 @@
+package io.cqring.simnic;
+
+import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.profile.VendorQueue;
+import io.cqring.simnic.profile.VendorWriter;
+
+/** A queue of a vendor's layout. An overrun kills it, and nothing closes it. */
+final class VendorPort extends CqPort {
+    private final VendorQueue queue;
+    private final VendorWriter writer;
+
+    VendorPort(VendorQueue queue) {
+        this.queue = queue;
+        this.writer = queue.writer();
+    }
+
+    @Override
+    boolean stages() {
+        return true;
+    }
+
+    @Override
+    int put(boolean staging, DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
+        final boolean written = staging
+                ? writer.stage(header, id, length, detail, timestamp)
+                : writer.write(header, id, length, detail, timestamp);
+        return written ? WRITTEN : LOST;
+    }
+
+    @Override
+    boolean flushStaged() {
+        writer.flush();
+        return true;
+    }
+
+    @Override
+    boolean isClosed() {
+        return false;
+    }
+
+    @Override
+    boolean isDead() {
+        return writer.isDead();
+    }
+
+    @Override
+    void release() {}
+
+    @Override
+    int number() {
+        return queue.number();
+    }
+}

@@ -1,0 +1,313 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.cq.CompletionStatus;
+
+/**
+ * The irdma completion entry, bit by bit: four little-endian words, and four more if immediate data or a sender's address come with it.
+ *
+ * <pre>
+ *   word 0   31:0 payload length | 63:32 packet sequence number
+ *   word 1   63:0 completion context: what the driver gave for the queue pair when it was made
+ *   word 2   31:0 source QP number (datagrams), or the invalidated key | 55:32 QP number
+ *   word 3   15:0 minor error | 31:16 major error | 46:32 WQE index | 50 extended | 52 shared receive queue | 53 key valid
+ *            | 54 solicited | 55 error | 61:56 operation | 62 send queue | 63 VALID
+ *   extension, word 0: 31:0 immediate; word 3: 60 VLAN valid | 61 MAC valid | 62 immediate valid | 63 VALID
+ * </pre>
+ *
+ * <p>With 64-byte slots the extension is the slot's second half. With 32-byte slots it is the next slot, with a VALID bit of its own that
+ * must be looked at; if that is slot 0, its polarity is the other one. Source: rdma-core {@code providers/irdma/defs.h}, {@code uk.c}.
+ */
+public final class IrdmaCqe {
+    /** Bytes of an entry, without extension. */
+    public static final int BYTES = 32;
+
+    /** Offset of word 1. */
+    public static final int CONTEXT = 8;
+
+    /** Offset of word 2. */
+    public static final int QP = 16;
+
+    /** Offset of word 3: stored last, with release; loaded first, with acquire. */
+    public static final int CONTROL = 24;
+
+    /** Operation: write. */
+    public static final int RDMA_WRITE = 0x00;
+
+    /** Operation: read. */
+    public static final int RDMA_READ = 0x01;
+
+    /** Operation: send. */
+    public static final int SEND = 0x03;
+
+    /** Operation: send that invalidates. */
+    public static final int SEND_INV = 0x04;
+
+    /** Operation: local invalidate. */
+    public static final int INV_STAG = 0x0a;
+
+    /** Operation: receive. */
+    public static final int RECV = 0x3e;
+
+    /** Operation: receive, consumed by a message with immediate. */
+    public static final int RECV_IMM = 0x3f;
+
+    /** Operation: compare and swap; a code of newer devices, taken from the kernel's work-request codes. */
+    public static final int ATOMIC_COMPARE_SWAP = 0x11;
+
+    /** Operation: fetch and add; as above. */
+    public static final int ATOMIC_FETCH_ADD = 0x0f;
+
+    /** Major error: flushed; the minor error says why. */
+    public static final int MAJOR_FLUSH = 1;
+
+    private static final int MASK_24 = 0xFF_FFFF;
+    private static final int EXTENDED_SHIFT = 50;
+    private static final int KEY_VALID_SHIFT = 53;
+    private static final int SOLICITED_SHIFT = 54;
+    private static final int ERROR_SHIFT = 55;
+    private static final int OPERATION_SHIFT = 56;
+    private static final int SEND_QUEUE_SHIFT = 62;
+    private static final int IMMEDIATE_VALID_SHIFT = 62;
+    private static final int VALID_SHIFT = 63;
+
+    private IrdmaCqe() {}
+
+    /**
+     * Composes word 0.
+     *
+     * @param length payload bytes, 32 bits
+     * @param psn    packet sequence number
+     * @return the word
+     */
+    public static long length(int length, int psn) {
+        return (long) psn << 32 | (length & 0xFFFF_FFFFL);
+    }
+
+    /**
+     * Composes word 2.
+     *
+     * @param qpNumber queue pair, 24 bits
+     * @param source   source QP number, or the invalidated key
+     * @return the word
+     */
+    public static long qp(int qpNumber, int source) {
+        return (qpNumber & (long) MASK_24) << 32 | (source & 0xFFFF_FFFFL);
+    }
+
+    /**
+     * Composes word 3 of a completion that succeeded.
+     *
+     * @param operation one of the operations
+     * @param sendQueue whether it belongs to the send queue
+     * @param wqeIndex  place of the work-queue entry, 15 bits
+     * @param extended  whether an extension comes with it
+     * @param keyValid  whether word 2 has an invalidated key
+     * @param solicited whether the sender asked for an event
+     * @param valid     VALID bit
+     * @return the word
+     */
+    public static long control(
+            int operation,
+            boolean sendQueue,
+            int wqeIndex,
+            boolean extended,
+            boolean keyValid,
+            boolean solicited,
+            int valid) {
+        return (wqeIndex & 0x7FFFL) << 32
+                | bit(extended, EXTENDED_SHIFT)
+                | bit(keyValid, KEY_VALID_SHIFT)
+                | bit(solicited, SOLICITED_SHIFT)
+                | (long) operation << OPERATION_SHIFT
+                | bit(sendQueue, SEND_QUEUE_SHIFT)
+                | (long) valid << VALID_SHIFT;
+    }
+
+    /**
+     * The word with an error in it.
+     *
+     * @param control    word 3 of a success
+     * @param majorError 16 bits
+     * @param minorError 16 bits
+     * @return the word
+     */
+    public static long failed(long control, int majorError, int minorError) {
+        return control | 1L << ERROR_SHIFT | (majorError & 0xFFFFL) << 16 | (minorError & 0xFFFF);
+    }
+
+    /**
+     * Composes word 3 of an extension that carries immediate data.
+     *
+     * @param valid VALID bit
+     * @return the word
+     */
+    public static long extensionControl(int valid) {
+        return 1L << IMMEDIATE_VALID_SHIFT | (long) valid << VALID_SHIFT;
+    }
+
+    private static long bit(boolean set, int shift) {
+        return set ? 1L << shift : 0;
+    }
+
+    private static boolean isSet(long word, int shift) {
+        return (word >>> shift & 1) != 0;
+    }
+
+    /**
+     * VALID bit, of an entry or an extension.
+     *
+     * @param control word 3
+     * @return 0 or 1
+     */
+    public static int valid(long control) {
+        return (int) (control >>> VALID_SHIFT);
+    }
+
+    /**
+     * Whether an extension comes with the entry.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isExtended(long control) {
+        return isSet(control, EXTENDED_SHIFT);
+    }
+
+    /**
+     * Whether word 2 has an invalidated key.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isKeyValid(long control) {
+        return isSet(control, KEY_VALID_SHIFT);
+    }
+
+    /**
+     * Whether the sender asked for an event.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isSolicited(long control) {
+        return isSet(control, SOLICITED_SHIFT);
+    }
+
+    /**
+     * Whether the request failed.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isError(long control) {
+        return isSet(control, ERROR_SHIFT);
+    }
+
+    /**
+     * Whether the completion belongs to the send queue.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isSendQueue(long control) {
+        return isSet(control, SEND_QUEUE_SHIFT);
+    }
+
+    /**
+     * Operation.
+     *
+     * @param control word 3
+     * @return one of the operations
+     */
+    public static int operation(long control) {
+        return (int) (control >>> OPERATION_SHIFT) & 0x3F;
+    }
+
+    /**
+     * Place of the work-queue entry.
+     *
+     * @param control word 3
+     * @return 15 bits
+     */
+    public static int wqeIndex(long control) {
+        return (int) (control >>> 32) & 0x7FFF;
+    }
+
+    /**
+     * Major error.
+     *
+     * @param control word 3
+     * @return 16 bits
+     */
+    public static int majorError(long control) {
+        return (int) control >>> 16 & 0xFFFF;
+    }
+
+    /**
+     * Minor error: what kind of flush, if the major error is {@link #MAJOR_FLUSH}.
+     *
+     * @param control word 3
+     * @return 16 bits
+     */
+    public static int minorError(long control) {
+        return (int) control & 0xFFFF;
+    }
+
+    /**
+     * Queue pair.
+     *
+     * @param qp word 2
+     * @return 24 bits
+     */
+    public static int qpNumber(long qp) {
+        return (int) (qp >>> 32) & MASK_24;
+    }
+
+    /**
+     * What an error stands for.
+     *
+     * @param majorError 16 bits
+     * @param minorError 16 bits
+     * @return the status
+     */
+    public static CompletionStatus status(int majorError, int minorError) {
+        if (majorError != MAJOR_FLUSH) {
+            return CompletionStatus.GENERAL_ERR;
+        }
+        return switch (minorError) {
+            case 1 -> CompletionStatus.WR_FLUSH_ERR;
+            case 2 -> CompletionStatus.LOC_PROT_ERR;
+            case 3 -> CompletionStatus.REM_ACCESS_ERR;
+            case 4 -> CompletionStatus.LOC_QP_OP_ERR;
+            case 5 -> CompletionStatus.REM_OP_ERR;
+            case 6 -> CompletionStatus.LOC_LEN_ERR;
+            case 8 -> CompletionStatus.RETRY_EXC_ERR;
+            case 9 -> CompletionStatus.MW_BIND_ERR;
+            case 10 -> CompletionStatus.REM_INV_REQ_ERR;
+            case 11 -> CompletionStatus.RNR_RETRY_EXC_ERR;
+            default -> CompletionStatus.FATAL_ERR;
+        };
+    }
+
+    /**
+     * The minor error, under {@link #MAJOR_FLUSH}, that a device writes for a status.
+     *
+     * @param status an error
+     * @return 16 bits; 7, fatal, where irdma has no code
+     */
+    public static int minorError(CompletionStatus status) {
+        return switch (status) {
+            case WR_FLUSH_ERR -> 1;
+            case LOC_PROT_ERR -> 2;
+            case REM_ACCESS_ERR -> 3;
+            case LOC_QP_OP_ERR -> 4;
+            case REM_OP_ERR -> 5;
+            case LOC_LEN_ERR -> 6;
+            case RETRY_EXC_ERR -> 8;
+            case MW_BIND_ERR -> 9;
+            case REM_INV_REQ_ERR -> 10;
+            case RNR_RETRY_EXC_ERR -> 11;
+            default -> 7;
+        };
+    }
+}

@@ -1,0 +1,222 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.cq.ArmMode;
+import io.cqring.cq.CompletionHandler;
+import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.CompletionWriter;
+import io.cqring.cq.CqeLayout;
+import io.cqring.cq.CqeOpcode;
+import io.cqring.cq.OverrunPolicy;
+import io.cqring.simnic.qp.PostedWork;
+import java.util.Objects;
+import org.agrona.collections.Int2ObjectHashMap;
+
+/**
+ * Host end of a vendor's completion queue: what that vendor's driver does. It takes entries out of the ring, finds the caller's tag among
+ * the work requests it remembers, and hands on the library's own {@code Completion}s, in the reference profile's terms.
+ *
+ * <pre>
+ *   vendor's ring ──► take: owner test, decode, tag ──► a few decoded entries ──► poll's handler
+ * </pre>
+ *
+ * <p>An entry is decoded once and its slot given back; one whose handler throws counts as taken, and those decoded behind it come with the
+ * next call. Entries of a queue pair that is not registered (any more) are passed over and counted.
+ *
+ * <p><b>Role:</b> one thread polls, arms and registers: the one that posts to the queue pairs. <b>Progress:</b> wait-free.
+ */
+public abstract class VendorQueue {
+    /** Completions decoded at a time: what {@code ibv_poll_cq} is usually asked for, and more. */
+    private static final int DECODED = 64;
+
+    private final CompletionQueue decoded = CompletionQueue.ofCapacity(DECODED)
+            .overrunPolicy(OverrunPolicy.BACKPRESSURE)
+            .create();
+    private final CompletionWriter decoder = decoded.writer();
+    private final Int2ObjectHashMap<DriverQp> queuePairs = new Int2ObjectHashMap<>();
+    private final int number;
+    private long strays;
+
+    /** A queue pair as the driver keeps it. */
+    static final class DriverQp {
+        final int number;
+        final PostedWork work;
+
+        /** Entries of the send queue that are accounted for, reported or not signaled. */
+        long sendsDone;
+
+        /** The same of the receive queue. */
+        long receivesDone;
+
+        /** An error was reported: what is left is flushed. */
+        boolean failed;
+
+        DriverQp(int number, PostedWork work) {
+            this.number = number;
+            this.work = work;
+            this.sendsDone = work.sendsPosted();
+            this.receivesDone = work.receivesPosted();
+        }
+
+        /** The sequence of a send whose last bits are given: the next one that ends like this. */
+        long send(int counter, int mask) {
+            return sendsDone + ((counter - (int) sendsDone) & mask);
+        }
+
+        /** The same of a receive. */
+        long receive(int counter, int mask) {
+            return receivesDone + ((counter - (int) receivesDone) & mask);
+        }
+    }
+
+    VendorQueue(int number) {
+        this.number = number;
+    }
+
+    /**
+     * Number of the queue, as events carry it.
+     *
+     * @return the number
+     */
+    public final int number() {
+        return number;
+    }
+
+    /**
+     * Entries of the ring.
+     *
+     * @return its depth now
+     */
+    public abstract int depth();
+
+    /**
+     * The device end.
+     *
+     * @return always the same object
+     */
+    public abstract VendorWriter writer();
+
+    /**
+     * From now on, entries of this queue pair are the driver's.
+     *
+     * @param qpNumber the queue pair's number
+     * @param work     its work requests; the next completions are those of what is posted from now on
+     * @throws IllegalStateException if there is one of that number
+     */
+    public final void register(int qpNumber, PostedWork work) {
+        Objects.requireNonNull(work, "work");
+        if (queuePairs.containsKey(qpNumber)) {
+            throw new IllegalStateException("queue pair is registered already: QP 0x" + Integer.toHexString(qpNumber));
+        }
+        queuePairs.put(qpNumber, new DriverQp(qpNumber, work));
+    }
+
+    /**
+     * Entries of this queue pair that are still in the ring, or come later, are passed over.
+     *
+     * @param qpNumber the queue pair's number; one that is not registered changes nothing
+     */
+    public final void forget(int qpNumber) {
+        queuePairs.remove(qpNumber);
+    }
+
+    /**
+     * Takes completions.
+     *
+     * @param handler told of each
+     * @param limit   the most of them, 0 or more
+     * @return how many it was told of
+     * @throws IllegalArgumentException if the limit is negative
+     */
+    public final int poll(CompletionHandler handler, int limit) {
+        int done = decoded.poll(handler, limit);
+        while (done != limit) {
+            take(Math.min(limit - done, DECODED - decoded.size()));
+            final int polled = decoded.poll(handler, limit - done);
+            if (polled == 0) {
+                break;
+            }
+            done += polled;
+        }
+        return done;
+    }
+
+    /** Decodes so many completions at the most, and tells the device what was taken. */
+    abstract void take(int most);
+
+    /**
+     * Asks for one event, {@code ibv_req_notify_cq}: poll until empty, arm, poll again, only then wait.
+     *
+     * @param mode what for
+     * @return whether entries are there already, where the vendor's driver looks; some do not arm then
+     */
+    public abstract boolean arm(ArmMode mode);
+
+    /** An event of this queue was taken from the event queue: what the driver's hook in {@code ibv_get_cq_event} does. */
+    public abstract void onEvent();
+
+    /** The driver's record; null if there is none, and then the entry is passed over. */
+    final DriverQp find(int qpNumber) {
+        final DriverQp found = queuePairs.get(qpNumber);
+        if (found == null) {
+            strays++;
+        }
+        return found;
+    }
+
+    /** Hands on what was decoded. There is room: take was told how much. */
+    final void deliver(
+            int opcode,
+            boolean solicited,
+            long sequence,
+            DriverQp qp,
+            long tag,
+            int byteCount,
+            int immediate,
+            long stamp) {
+        final boolean hasImmediate = opcode == CqeOpcode.RECV_IMM || opcode == CqeOpcode.RECV_RDMA_IMM;
+        final int flags = hasImmediate
+                ? CqeLayout.FLAG_IMMEDIATE
+                : opcode == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : 0;
+        put(
+                CqeLayout.header(opcode, solicited, (int) sequence, qp.number, 0),
+                tag,
+                CqeLayout.length(byteCount, immediate),
+                CqeLayout.detail(0, flags, 0),
+                stamp);
+    }
+
+    /** Hands on a failure. */
+    final void deliverError(
+            boolean ofSend, long sequence, DriverQp qp, long tag, CompletionStatus status, int vendorError) {
+        qp.failed = true;
+        // The one status of a vendor's table that the reference profile has no code for.
+        final CompletionStatus known = status == CompletionStatus.FATAL_ERR ? CompletionStatus.GENERAL_ERR : status;
+        put(
+                CqeLayout.header(
+                        ofSend ? CqeOpcode.REQ_ERR : CqeOpcode.RESP_ERR,
+                        false,
+                        (int) sequence,
+                        qp.number,
+                        known.syndrome()),
+                tag,
+                0,
+                CqeLayout.detail(vendorError, 0, 0),
+                0);
+    }
+
+    private void put(long header, long tag, long length, long detail, long stamp) {
+        if (!decoder.write(header, tag, length, detail, stamp)) {
+            throw new IllegalStateException("bug: more was decoded than there was room for");
+        }
+    }
+
+    /**
+     * Entries passed over because nobody had registered their queue pair.
+     *
+     * @return the count
+     */
+    public final long strays() {
+        return strays;
+    }
+}

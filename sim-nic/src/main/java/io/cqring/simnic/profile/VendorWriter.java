@@ -1,0 +1,132 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.simnic.moderation.ArmedRing;
+
+/**
+ * Device end of a vendor's completion queue. It is told what completed in the words of the reference entry ({@code CqeLayout}) and writes it
+ * as that vendor's device does.
+ *
+ * <p><b>Role:</b> the device thread. <b>Progress:</b> wait-free. <b>Visibility:</b> what the device stored before is visible to the host
+ * that polls the entry (edge CQ-OWN, as in core).
+ */
+public abstract class VendorWriter implements ArmedRing {
+    /** Entries ever written, from the start index on. */
+    long produced;
+
+    /** The host's consumer index as last read, as a count. */
+    long consumed;
+
+    /** The sequence after the last entry that is solicited or failed. */
+    private long urgentEnd;
+
+    private boolean anyUrgent;
+    private boolean dead;
+    private long lostEntries;
+    private long rejectedIndexes;
+
+    VendorWriter(long start) {
+        this.produced = start;
+        this.consumed = start;
+    }
+
+    /**
+     * Writes a completion.
+     *
+     * @param header        header word
+     * @param workRequestId the caller's tag; vendors' entries do not carry it
+     * @param length        length word
+     * @param detail        detail word
+     * @param timestamp     device ticks
+     * @return true if written; false if the queue has overrun: it is dead, and the entry is counted as lost
+     */
+    public abstract boolean write(long header, long workRequestId, long length, long detail, long timestamp);
+
+    /**
+     * As {@link #write}, but the host may see it only after {@link #flush}: for devices that compress.
+     *
+     * @param header        header word
+     * @param workRequestId the caller's tag
+     * @param length        length word
+     * @param detail        detail word
+     * @param timestamp     device ticks
+     * @return as {@link #write}
+     */
+    public boolean stage(long header, long workRequestId, long length, long detail, long timestamp) {
+        return write(header, workRequestId, length, detail, timestamp);
+    }
+
+    /** Shows the host what is staged. */
+    public void flush() {}
+
+    /**
+     * Whether the next entry finds a slot.
+     *
+     * @return false if writing it would overrun the queue
+     */
+    public abstract boolean hasRoom();
+
+    /** Reads the host's consumer index anew. */
+    abstract void readConsumed();
+
+    /** Whether so many slots are free; looks at the consumer index only if it must. */
+    final boolean hasRoom(int slots, long capacity) {
+        if (produced + slots - consumed > capacity) {
+            readConsumed();
+        }
+        return produced + slots - consumed <= capacity;
+    }
+
+    /** The host says that it has taken so many more. An index it cannot have reached is not believed. */
+    final void advanceConsumed(long by) {
+        if (by > produced - consumed) {
+            rejectedIndexes++;
+        } else {
+            consumed += by;
+        }
+    }
+
+    /** No slot was free: verbs' overrun. Always false. */
+    final boolean overrun() {
+        dead = true;
+        lostEntries++;
+        return false;
+    }
+
+    final void noteUrgent() {
+        anyUrgent = true;
+        urgentEnd = produced;
+    }
+
+    /** Whether something solicited or failed lies at or past an index. */
+    final boolean isUrgentPast(long index) {
+        return anyUrgent && urgentEnd - index > 0;
+    }
+
+    @Override
+    public final long producerSequence() {
+        return produced;
+    }
+
+    @Override
+    public final boolean isDead() {
+        return dead;
+    }
+
+    /**
+     * Completions that found no slot.
+     *
+     * @return the count
+     */
+    public final long lostEntries() {
+        return lostEntries;
+    }
+
+    /**
+     * Looks at the consumer index that were ignored because the host cannot have got there.
+     *
+     * @return looks
+     */
+    public final long rejectedIndexes() {
+        return rejectedIndexes;
+    }
+}

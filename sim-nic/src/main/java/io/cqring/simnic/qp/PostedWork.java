@@ -1,0 +1,55 @@
+package io.cqring.simnic.qp;
+
+/**
+ * The work requests of one queue pair as its driver remembers them. Completion entries of real devices do not carry the caller's tag; the
+ * driver finds it here, by queue pair and place. Entries are named by their sequence: how many were posted to that queue before.
+ *
+ * <p>An entry can be asked for from when it was posted until its slot is used again. For the thread that posts.
+ */
+public interface PostedWork {
+    /**
+     * Entries ever posted to the send queue.
+     *
+     * @return the sequence of the next one
+     */
+    long sendsPosted();
+
+    /**
+     * Entries ever posted to the receive queue.
+     *
+     * @return the sequence of the next one
+     */
+    long receivesPosted();
+
+    /**
+     * The caller's tag of a send, write, read or atomic.
+     *
+     * @param sequence which
+     * @return 64 bits
+     */
+    long sendTag(long sequence);
+
+    /**
+     * The caller's tag of a receive.
+     *
+     * @param sequence which
+     * @return 64 bits
+     */
+    long receiveTag(long sequence);
+
+    /**
+     * Whether an entry of the send queue asked for a completion.
+     *
+     * @param sequence which
+     * @return the flag
+     */
+    boolean isSignaled(long sequence);
+
+    /**
+     * Operation of an entry of the send queue.
+     *
+     * @param sequence which
+     * @return one of {@link WqeOpcode}
+     */
+    int sendOpcode(long sequence);
+}
