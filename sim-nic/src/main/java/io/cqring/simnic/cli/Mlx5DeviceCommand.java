@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
 import picocli.CommandLine.Command;
@@ -107,12 +108,23 @@ final class Mlx5DeviceCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private final UnaryOperator<QueueMemory> tamper;
     private final IdleStrategy idle = new BackoffIdleStrategy(1000, 1000, 1000, 50_000);
     private QueueMemory memory;
     private Mlx5Writer writer;
     private QueueEvents events;
     private long eventsRaised;
     private long lastProgressNs;
+
+    /** The command as shipped. */
+    Mlx5DeviceCommand() {
+        this(UnaryOperator.identity());
+    }
+
+    /** For tests: a device that reaches the file through something that breaks it. */
+    Mlx5DeviceCommand(UnaryOperator<QueueMemory> tamper) {
+        this.tamper = tamper;
+    }
 
     @Override
     public Integer call() {
@@ -132,7 +144,7 @@ final class Mlx5DeviceCommand implements Callable<Integer> {
                     .orElseThrow(
                             () -> new IllegalArgumentException("--moderation must be off or COUNT,MICROS: adaptive"));
             lines = Mlx5Script.read(script);
-            memory = QueueMemory.create(file, Mlx5Queue.requiredBytes(depth, cqeBytes));
+            memory = tamper.apply(QueueMemory.create(file, Mlx5Queue.requiredBytes(depth, cqeBytes)));
         } catch (IllegalArgumentException wrong) {
             throw new ParameterException(spec.commandLine(), wrong.getMessage(), wrong);
         } catch (IOException wrong) {
