@@ -13,6 +13,9 @@ import io.cqring.simnic.dma.RegionTable;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.moderation.ArmedRing;
 import io.cqring.simnic.moderation.QueueEvents;
+import io.cqring.simnic.profile.VendorEventQueue;
+import io.cqring.simnic.profile.VendorQueue;
+import io.cqring.simnic.profile.VendorWriter;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
@@ -90,6 +93,9 @@ final class Device implements Agent {
     /** Of the ports, those with events; replaced when one comes or goes. */
     private CqPort[] eventPorts = {};
 
+    /** Of vendors: served in each pass. */
+    private final List<VendorEventQueue> eventQueues = new ArrayList<>();
+
     private final List<ProtectionDomain> domains = new ArrayList<>();
     private int domainsMade;
 
@@ -165,6 +171,9 @@ final class Device implements Agent {
         int work = 0;
         for (CqPort port : eventPorts) {
             work += port.serveEvents() ? 1 : 0; // a timer that runs is work: the next pass must not be far
+        }
+        for (int i = 0; i < eventQueues.size(); i++) {
+            eventQueues.get(i).serve();
         }
         return work;
     }
@@ -385,6 +394,22 @@ final class Device implements Agent {
         raise(port, port, () -> channel.raise(queue), moderation);
     }
 
+    /** A vendor's queue; without an event queue it has no events. */
+    void attach(VendorQueue queue, VendorEventQueue events, Moderation moderation) {
+        if (ports.containsKey(queue)) {
+            throw new IllegalStateException("completion queue is attached already");
+        }
+        final VendorPort port = new VendorPort(queue);
+        ports.put(queue, port);
+        if (events != null) {
+            final VendorWriter writer = queue.writer();
+            raise(port, writer, () -> events.post(queue.number(), writer.eventToggle()), moderation);
+            if (!eventQueues.contains(events)) {
+                eventQueues.add(events);
+            }
+        }
+    }
+
     /** Gives a port events. */
     private void raise(CqPort port, ArmedRing ring, Runnable how, Moderation moderation) {
         final Runnable event = () -> {
@@ -400,7 +425,7 @@ final class Device implements Agent {
         port(queue).events().moderate(moderation);
     }
 
-    void moderate(CompletionQueue queue, AdaptiveModeration algorithm) {
+    void moderate(Object queue, AdaptiveModeration algorithm) {
         port(queue).events().moderate(algorithm);
     }
 
@@ -408,7 +433,7 @@ final class Device implements Agent {
         return port(queue).events().moderation();
     }
 
-    void detach(CompletionQueue queue) {
+    void detach(Object queue) {
         CqPort port = port(queue);
         if (port.users != 0) {
             throw new IllegalStateException(
@@ -436,7 +461,7 @@ final class Device implements Agent {
     }
 
     /** Makes a queue pair in RESET; its number. */
-    int createQueuePair(ProtectionDomain domain, CompletionQueue sendCq, CompletionQueue receiveCq, QpMemory qpMemory) {
+    int createQueuePair(ProtectionDomain domain, Object sendCq, Object receiveCq, QpMemory qpMemory) {
         requireDomain(domain);
         CqPort sendPort = port(sendCq);
         CqPort receivePort = port(receiveCq);

@@ -10,6 +10,8 @@ import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.profile.VendorEventQueue;
+import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
@@ -410,6 +412,56 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
+     * Gives the device a vendor's completion queue to write, without events. An overrun kills it, as {@code OverrunPolicy.ERROR} does.
+     *
+     * @param queue the host end
+     * @throws CommandException if it is attached already
+     */
+    public void attach(VendorQueue queue) {
+        Objects.requireNonNull(queue, "completion queue");
+        run(() -> device.attach(queue, null, Moderation.OFF));
+    }
+
+    /**
+     * Gives the device a vendor's completion queue to write, and its events to raise, as {@link #attach(CompletionQueue, CompletionChannel,
+     * Moderation)} otherwise.
+     *
+     * @param queue      the host end
+     * @param events     where its events go; several queues may share it
+     * @param moderation how events are held back
+     * @throws CommandException if it is attached already
+     */
+    public void attach(VendorQueue queue, VendorEventQueue events, Moderation moderation) {
+        Objects.requireNonNull(queue, "completion queue");
+        Objects.requireNonNull(events, "event queue");
+        Objects.requireNonNull(moderation, "moderation");
+        run(() -> device.attach(queue, events, moderation));
+    }
+
+    /**
+     * Takes a vendor's completion queue back.
+     *
+     * @param queue the host end
+     * @throws CommandException if it is not attached, or a queue pair uses it
+     */
+    public void detach(VendorQueue queue) {
+        run(() -> device.detach(queue));
+    }
+
+    /**
+     * Changes the depth of a vendor's queue while the device writes it, see {@link VendorQueue#resize}. The thread that polls it must be this one.
+     *
+     * @param queue attached
+     * @param depth entries
+     * @return false if the device cannot move now, and nothing is changed
+     * @throws IllegalArgumentException if the depth breaks its rule
+     * @throws IllegalStateException    if the queue cannot be resized, or an earlier resize is not finished
+     */
+    public boolean resize(VendorQueue queue, int depth) {
+        return queue.resize(depth, this::run);
+    }
+
+    /**
      * Changes the moderation of a queue, {@code ibv_modify_cq}: at once, also for entries that wait. Ends an adaptive one.
      *
      * @param queue      attached with a channel
@@ -430,6 +482,18 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if the queue is not attached, or without a channel; nothing is changed
      */
     public void moderate(CompletionQueue queue, AdaptiveModeration algorithm) {
+        Objects.requireNonNull(algorithm, "algorithm");
+        run(() -> device.moderate(queue, algorithm));
+    }
+
+    /**
+     * Lets an algorithm choose the moderation of a vendor's queue from now on, as {@link #moderate(CompletionQueue, AdaptiveModeration)}.
+     *
+     * @param queue     attached with an event queue
+     * @param algorithm for this queue alone; the device's from now on
+     * @throws CommandException if the queue is not attached, or without an event queue; nothing is changed
+     */
+    public void moderate(VendorQueue queue, AdaptiveModeration algorithm) {
         Objects.requireNonNull(algorithm, "algorithm");
         run(() -> device.moderate(queue, algorithm));
     }
@@ -492,6 +556,38 @@ public final class SimNic implements AutoCloseable {
             CompletionQueue receiveCq,
             int sendDepth,
             int receiveDepth) {
+        return makeQueuePair(domain, sendCq, receiveCq, sendDepth, receiveDepth);
+    }
+
+    /**
+     * Makes a queue pair whose completions go into vendors' queues, and makes it known to their driver.
+     *
+     * @param domain       whose memory it may use
+     * @param sendCq       where its sends, writes and reads complete; attached
+     * @param receiveCq    where its receives complete; attached; may be the same
+     * @param sendDepth    entries of the send queue; a power of two, 1 to 2^15: entries carry 15 or 16 bits of its counter
+     * @param receiveDepth entries of the receive queue; the same rule
+     * @return the host side
+     * @throws IllegalArgumentException if a depth breaks its rule; nothing is made
+     * @throws CommandException         if domain or queues are unknown, or there are too many queue pairs; nothing is
+     *                                  made
+     */
+    public QueuePair createQueuePair(
+            ProtectionDomain domain, VendorQueue sendCq, VendorQueue receiveCq, int sendDepth, int receiveDepth) {
+        if (sendDepth > VendorQueue.MAX_WORK_QUEUE || receiveDepth > VendorQueue.MAX_WORK_QUEUE) {
+            throw new IllegalArgumentException("queues of a queue pair must have at most " + VendorQueue.MAX_WORK_QUEUE
+                    + " entries with a vendor's completion queue: " + sendDepth + ", " + receiveDepth);
+        }
+        final QueuePair made = makeQueuePair(domain, sendCq, receiveCq, sendDepth, receiveDepth);
+        sendCq.register(made.number(), made);
+        if (receiveCq != sendCq) {
+            receiveCq.register(made.number(), made);
+        }
+        return made;
+    }
+
+    private QueuePair makeQueuePair(
+            ProtectionDomain domain, Object sendCq, Object receiveCq, int sendDepth, int receiveDepth) {
         QpMemory memory = QpMemory.allocate(sendDepth, receiveDepth);
         int number = call(() -> device.createQueuePair(domain, sendCq, receiveCq, memory));
         int register = Device.registerOffset(device.slotOf(number));

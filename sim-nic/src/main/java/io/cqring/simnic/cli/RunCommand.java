@@ -1,6 +1,7 @@
 package io.cqring.simnic.cli;
 
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.workload.Workload;
 import io.cqring.simnic.workload.WorkloadException;
 import io.cqring.simnic.workload.WorkloadFile;
@@ -8,6 +9,7 @@ import io.cqring.simnic.workload.WorkloadTotals;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
@@ -33,6 +35,8 @@ import picocli.CommandLine.TypeConversionException;
         },
         footer = {"", "Exit code: 0 nothing lost, 1 the run failed, 2 wrong usage or wrong workload."})
 final class RunCommand implements Callable<Integer> {
+    private static final int USUAL_BYTES = 64;
+
     @Option(
             names = "--workload",
             paramLabel = "FILE",
@@ -65,9 +69,8 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--cqe",
             paramLabel = "BYTES",
-            defaultValue = "64",
-            description = "Bytes per completion entry: 32, 64 or 128. Default: ${DEFAULT-VALUE}.")
-    private int cqeBytes;
+            description = "Bytes per completion entry: 32, 64 or 128. Default: 64, or what the vendor's driver takes.")
+    private Integer cqeBytes;
 
     @Option(
             names = "--depth",
@@ -135,6 +138,14 @@ final class RunCommand implements Callable<Integer> {
             description = "The host posts no faster than that. Default: as fast as it can.")
     private Long pace;
 
+    @Option(
+            names = "--profile",
+            paramLabel = "VENDOR",
+            description =
+                    "Use completion and event queues as mlx5, irdma or bnxt_re have them, and what their drivers do."
+                            + " Default: the reference layout.")
+    private String profile;
+
     @Option(names = "--json", description = "Print one JSON object on standard output, all else on standard error.")
     private boolean json;
 
@@ -166,8 +177,12 @@ final class RunCommand implements Callable<Integer> {
             }
             EventOptions events = new EventOptions(
                     PollMode.of(mode), EventOptions.moderation(moderation), eqs, pace == null ? 0 : pace);
+            Optional<VendorProfile> vendor = Optional.ofNullable(profile).map(VendorProfile::of);
+            int entryBytes = cqeBytes != null
+                    ? cqeBytes
+                    : vendor.map(VendorProfile::usualBytes).orElse(USUAL_BYTES);
             options = new RunOptions(
-                    ranks, chunkBytes, copyLimitBytes, cqeBytes, depth, window, seed, merge, pollers, events);
+                    ranks, chunkBytes, copyLimitBytes, entryBytes, depth, window, seed, merge, pollers, events, vendor);
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }

@@ -1,6 +1,8 @@
 package io.cqring.simnic.cli;
 
 import io.cqring.memory.CacheLines;
+import io.cqring.simnic.profile.VendorProfile;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -16,6 +18,7 @@ import java.util.OptionalInt;
  * @param merge          whether the device may merge completions
  * @param pollers        host threads that share the polling of every completion queue, 1 to {@value #MAX_POLLERS}
  * @param events         how the host waits
+ * @param profile        the vendor whose queues are used; empty: the reference layout
  */
 record RunOptions(
         int ranks,
@@ -27,7 +30,8 @@ record RunOptions(
         long seed,
         boolean merge,
         int pollers,
-        EventOptions events) {
+        EventOptions events,
+        Optional<VendorProfile> profile) {
 
     static final int MAX_RANKS = 64;
     static final int MAX_POLLERS = 16;
@@ -48,6 +52,7 @@ record RunOptions(
                 chunkBytes);
         require(copyLimitBytes >= 0, "--copy-limit must be 0 bytes or more", copyLimitBytes);
         require(window >= 1 && window <= MAX_WINDOW, "--window must be 1 to " + MAX_WINDOW, window);
+        profile.ifPresent(vendor -> requireSuits(vendor, cqeBytes, merge, pollers, depth.isEmpty(), events));
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
         require(pollers >= 1 && pollers <= MAX_POLLERS, "--pollers must be 1 to " + MAX_POLLERS, pollers);
         require(!merge || pollers == 1, "--merge needs one poller, --pollers", pollers);
@@ -72,6 +77,23 @@ record RunOptions(
                 copyLimitBytes);
     }
 
+    private static void requireSuits(
+            VendorProfile vendor, int cqeBytes, boolean merge, int pollers, boolean auto, EventOptions events) {
+        final String with = " with --profile " + vendor.label();
+        require(vendor.hasStride(cqeBytes), "--cqe must be a size that the vendor has" + with, cqeBytes);
+        require(pollers == 1, "--pollers must be 1" + with, pollers);
+        if (auto) {
+            throw new IllegalArgumentException("--depth must be a number" + with + ": auto");
+        }
+        if (merge && vendor != VendorProfile.MLX5) {
+            throw new IllegalArgumentException(
+                    "--merge needs the reference profile or mlx5, --profile: " + vendor.label());
+        }
+        if (events.mode() == PollMode.INTERRUPT) {
+            throw new IllegalArgumentException("--mode must be poll, event or hybrid" + with + ": interrupt");
+        }
+    }
+
     private static void requireDepth(int ranks, int window, int cqeBytes, int depth) {
         int smallest = smallestDepth(ranks, window);
         String rule = "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + 2L * (ranks - 1) * window
@@ -85,6 +107,11 @@ record RunOptions(
         if (!holds) {
             throw new IllegalArgumentException(rule + ": " + value);
         }
+    }
+
+    /** As on the command line. */
+    String profileLabel() {
+        return profile.map(VendorProfile::label).orElse("reference");
     }
 
     /** Whether the depth follows the traffic. */

@@ -106,6 +106,7 @@ final class RunReport {
         json.put("errors", errors);
         json.put("payload_mismatches", payloadMismatches);
         json.put("cq_overruns", cqOverruns);
+        json.put("profile", options.profileLabel());
         json.put("cqe_bytes", options.cqeBytes());
         json.put("cq_depth", cqDepth);
         json.put("cq_depth_min", cqDepthMin);
@@ -149,7 +150,7 @@ final class RunReport {
                 out,
                 "completion queues",
                 options.ranks() + " x " + (options.isDepthAuto() ? "at most " : "") + cqDepth + " entries of "
-                        + options.cqeBytes() + " bytes");
+                        + options.cqeBytes() + " bytes, profile " + options.profileLabel());
         if (options.isDepthAuto()) {
             row(
                     out,

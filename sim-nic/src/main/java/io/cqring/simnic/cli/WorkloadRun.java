@@ -4,14 +4,10 @@ import io.cqring.cq.AdaptiveDepth;
 import io.cqring.cq.Completion;
 import io.cqring.cq.CompletionHandler;
 import io.cqring.cq.CompletionPoller;
-import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.CqeOpcode;
-import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
-import io.cqring.notify.Moderation;
-import io.cqring.notify.RdmaDim;
 import io.cqring.simnic.DeviceCounter;
 import io.cqring.simnic.SimNic;
 import io.cqring.simnic.dma.AccessRights;
@@ -28,7 +24,6 @@ import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
@@ -82,6 +77,8 @@ final class WorkloadRun implements AutoCloseable {
     private final SimNic nic;
     private final ProtectionDomain domain;
     private final Rank[] ranks;
+
+    private final RunQueues queues;
 
     /** Null if the host polls all the time. */
     private final QueueWatch watch;
@@ -137,7 +134,12 @@ final class WorkloadRun implements AutoCloseable {
                 .copyLimitBytes(options.residentBytes())
                 .create();
         this.domain = nic.allocateProtectionDomain();
-        this.watch = options.events().hasEvents() ? new QueueWatch(options.events(), options.ranks()) : null;
+        this.queues = options.profile().isPresent()
+                ? new VendorRunQueues(nic, options)
+                : new ReferenceRunQueues(nic, options);
+        this.watch = options.events().hasEvents()
+                ? new QueueWatch(options.events().mode(), queues.events(), options.ranks())
+                : null;
         this.pace =
                 options.events().pace() == 0 ? null : new Pace(options.events().pace());
         this.pollLimit = options.events().mode() == PollMode.HYBRID ? HYBRID_BUDGET : POLL_LIMIT;
@@ -229,8 +231,8 @@ final class WorkloadRun implements AutoCloseable {
     private void reportQueues() {
         report.cqDepthMin = Integer.MAX_VALUE;
         for (Rank rank : ranks) {
-            report.cqOverruns += rank.cq.lostEntries();
-            final int depth = rank.cq.capacity();
+            report.cqOverruns += queues.lostEntries(rank.number);
+            final int depth = queues.depth(rank.number);
             report.cqDepthMin = Math.min(report.cqDepthMin, depth);
             report.cqDepthMax = Math.max(report.cqDepthMax, depth);
             report.cqDepth = Math.max(report.cqDepth, rank.depth == null ? depth : rank.depth.deepest());
@@ -452,7 +454,7 @@ final class WorkloadRun implements AutoCloseable {
             this.number = number;
             this.shared = options.pollers() == 1 ? null : new CompletionPoller[ranks.length];
             for (int i = 0; shared != null && i < ranks.length; i++) {
-                shared[i] = ranks[i].cq.newPoller();
+                shared[i] = queues.newPoller(i);
             }
         }
 
@@ -493,7 +495,7 @@ final class WorkloadRun implements AutoCloseable {
                 polls++;
                 int taken = 0;
                 try {
-                    taken = shared == null ? rank.cq.poll(this, pollLimit) : shared[i].poll(this, pollLimit);
+                    taken = shared == null ? queues.poll(i, this, pollLimit) : shared[i].poll(this, pollLimit);
                     if (rank.depth != null) {
                         rank.depth.adapt();
                     }
@@ -530,7 +532,6 @@ final class WorkloadRun implements AutoCloseable {
     /** One rank: its completion queue, its memory, and how far it is in the current collective. */
     private final class Rank {
         private final int number;
-        private final CompletionQueue cq;
 
         /** Null if the depth is given. */
         private final AdaptiveDepth depth;
@@ -544,43 +545,14 @@ final class WorkloadRun implements AutoCloseable {
 
         Rank(int number) {
             this.number = number;
-            // A queue that holds whatever can be unpolled never overruns, and if it does that is a fault. One that
-            // starts
-            // shallow fills up: then the NIC keeps the completion and the queue pairs it belongs to wait, others do
-            // not.
-            // The polls go on whatever happens, so a slot is free in the end.
-            CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.firstDepth())
-                    .strideBytes(options.cqeBytes())
-                    .overrunPolicy(options.isDepthAuto() ? OverrunPolicy.BACKPRESSURE : OverrunPolicy.ERROR);
-            if (options.merge()) {
-                builder.merging();
-            }
-            if (options.pollers() != 1) {
-                builder.sharedPollers();
-            }
-            this.cq = watch == null ? builder.create() : watch.create(number, builder);
-            this.depth =
-                    options.isDepthAuto() ? new AdaptiveDepth(cq, options.firstDepth(), options.largestDepth()) : null;
-            attach();
+            this.depth = queues.create(number);
             this.source = new Buffers(2L * number, AccessRights.LOCAL_READ);
             this.target = new Buffers(2L * number + 1, AccessRights.LOCAL_WRITE | AccessRights.REMOTE_WRITE);
         }
 
-        private void attach() {
-            if (watch == null) {
-                nic.attach(cq);
-                return;
-            }
-            final Optional<Moderation> moderation = options.events().moderation();
-            nic.attach(cq, watch.channel(number), moderation.orElse(Moderation.OFF));
-            if (moderation.isEmpty()) {
-                nic.moderate(cq, new RdmaDim());
-            }
-        }
-
         QueuePair newQueuePair() {
             int depth = ChunkLedger.slots(options.window());
-            return nic.createQueuePair(domain, cq, cq, depth, depth);
+            return queues.createQueuePair(number, domain, depth);
         }
 
         /** Takes a completion in. */
@@ -768,17 +740,21 @@ final class WorkloadRun implements AutoCloseable {
 
         private boolean isAsPosted(Completion completion, int side, long counter) {
             boolean alike = completion.status() == CompletionStatus.SUCCESS
-                    && completion.wqeCounter() == ((int) counter & 0xFF_FFFF)
-                    && completion.byteCount() == ledger.bytes(counter);
+                    && completion.wqeCounter() == ((int) counter & 0xFF_FFFF);
+            boolean countsBytes = completion.byteCount() == ledger.bytes(counter);
+            boolean isReference =
+                    options.profile().isEmpty(); // a driver reports neither bytes sent nor, connected, the sender
             if (side == ChunkLedger.REQUESTER) {
                 return alike
+                        && (countsBytes || !isReference)
                         && completion.opcode() == CqeOpcode.RC_RDMA_WRITE
                         && completion.qpNumber() == senderQp.number();
             }
             return alike
+                    && countsBytes
                     && completion.opcode() == CqeOpcode.RECV_RDMA_IMM
                     && completion.qpNumber() == receiverQp.number()
-                    && completion.sourceQp() == senderQp.number()
+                    && (!isReference || completion.sourceQp() == senderQp.number())
                     && completion.hasImmediate()
                     && completion.immediate() == (int) counter;
         }

@@ -48,13 +48,19 @@ public final class IrdmaCqe {
     /** Operation: receive. */
     public static final int RECV = 0x3e;
 
-    /** Operation: receive, consumed by a message with immediate. */
+    /** Operation: receive, consumed by a send with immediate. */
     public static final int RECV_IMM = 0x3f;
 
-    /** Operation: compare and swap; a code of newer devices, taken from the kernel's work-request codes. */
+    /** Operation of a receive over RoCE: the last packet's opcode, here that of a write with immediate in one packet. */
+    public static final int RECV_WRITE_ONLY_IMM = 0x0b;
+
+    /** As above, for the last of several packets. */
+    public static final int RECV_WRITE_LAST_IMM = 0x09;
+
+    /** Operation: compare and swap; newer devices. */
     public static final int ATOMIC_COMPARE_SWAP = 0x11;
 
-    /** Operation: fetch and add; as above. */
+    /** Operation: fetch and add; newer devices. */
     public static final int ATOMIC_FETCH_ADD = 0x0f;
 
     /** Major error: flushed; the minor error says why. */

@@ -294,17 +294,13 @@ public final class Mlx5Queue extends VendorQueue {
     }
 
     @Override
-    public void onEvent() {
+    public void onEvent(int toggle) {
         armSequence++;
     }
 
     // ---- Resize
 
-    /**
-     * Makes a ring for {@link #finishResize}; the device is to move to it first.
-     *
-     * @param depth entries, a power of two
-     */
+    @Override
     VendorRing prepareResize(int depth) {
         Mlx5Region.require(depth, ring.strideBytes());
         if (compresses) {
@@ -317,6 +313,7 @@ public final class Mlx5Queue extends VendorQueue {
     }
 
     /** The device has moved: what is unpolled is copied, one place further on and with the owner bit of that place, and the marker is taken. */
+    @Override
     void finishResize(VendorRing next) {
         long index = consumed;
         while (true) {
@@ -339,5 +336,10 @@ public final class Mlx5Queue extends VendorQueue {
         ring = next;
         consumed++;
         publishConsumed();
+    }
+
+    @Override
+    boolean moveDevice(VendorRing next) {
+        return writer.moveTo(next);
     }
 }

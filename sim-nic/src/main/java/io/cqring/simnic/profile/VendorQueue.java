@@ -10,6 +10,7 @@ import io.cqring.cq.CqeOpcode;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.simnic.qp.PostedWork;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.agrona.collections.Int2ObjectHashMap;
 
 /**
@@ -26,6 +27,9 @@ import org.agrona.collections.Int2ObjectHashMap;
  * <p><b>Role:</b> one thread polls, arms and registers: the one that posts to the queue pairs. <b>Progress:</b> wait-free.
  */
 public abstract class VendorQueue {
+    /** The most entries of a work queue: so many bits of its counter are in every vendor's entries. */
+    public static final int MAX_WORK_QUEUE = 1 << 15;
+
     /** Completions decoded at a time: what {@code ibv_poll_cq} is usually asked for, and more. */
     private static final int DECODED = 64;
 
@@ -47,9 +51,6 @@ public abstract class VendorQueue {
 
         /** The same of the receive queue. */
         long receivesDone;
-
-        /** An error was reported: what is left is flushed. */
-        boolean failed;
 
         DriverQp(int number, PostedWork work) {
             this.number = number;
@@ -114,11 +115,17 @@ public abstract class VendorQueue {
     /**
      * Entries of this queue pair that are still in the ring, or come later, are passed over.
      *
-     * @param qpNumber the queue pair's number; one that is not registered changes nothing
+     * @param qpNumber the queue pair's number; one that is not registered changes nothing. One that was reset is forgotten and registered anew
      */
     public final void forget(int qpNumber) {
-        queuePairs.remove(qpNumber);
+        final DriverQp forgotten = queuePairs.remove(qpNumber);
+        if (forgotten != null) {
+            onForget(forgotten);
+        }
     }
+
+    /** A queue pair is not registered any more. */
+    void onForget(DriverQp qp) {}
 
     /**
      * Takes completions.
@@ -152,8 +159,41 @@ public abstract class VendorQueue {
      */
     public abstract boolean arm(ArmMode mode);
 
-    /** An event of this queue was taken from the event queue: what the driver's hook in {@code ibv_get_cq_event} does. */
-    public abstract void onEvent();
+    /**
+     * An event of this queue was taken from the event queue: what the driver's hook in {@code ibv_get_cq_event} does.
+     *
+     * @param toggle what the event carried, for the vendor that has such a thing
+     */
+    public abstract void onEvent(int toggle);
+
+    /** The driver's part of a resize, before the device's: a ring for it. */
+    abstract VendorRing prepareResize(int depth);
+
+    /** The device's part: false, and nothing is changed, if it cannot move now. Device thread. */
+    abstract boolean moveDevice(VendorRing next);
+
+    /** The driver's part, once the device has moved. */
+    abstract void finishResize(VendorRing next);
+
+    /**
+     * Changes the depth while the device writes, as this vendor's driver does. Nothing is lost, doubled or reordered.
+     *
+     * @param depth     entries; the rule is the one at creation
+     * @param onDevice  runs something on the device thread and waits for it, as {@code SimNic} does
+     * @return false if the device cannot move now, and nothing is changed: no slot for the marker, or a backlog that would not fit; poll and try
+     *     again
+     * @throws IllegalArgumentException if the depth breaks its rule
+     * @throws IllegalStateException    if the queue cannot be resized, or an earlier resize is not finished
+     */
+    public final boolean resize(int depth, Consumer<Runnable> onDevice) {
+        final VendorRing next = prepareResize(depth);
+        final boolean[] moved = new boolean[1];
+        onDevice.accept(() -> moved[0] = moveDevice(next));
+        if (moved[0]) {
+            finishResize(next);
+        }
+        return moved[0];
+    }
 
     /** The driver's record; null if there is none, and then the entry is passed over. */
     final DriverQp find(int qpNumber) {
@@ -189,7 +229,6 @@ public abstract class VendorQueue {
     /** Hands on a failure. */
     final void deliverError(
             boolean ofSend, long sequence, DriverQp qp, long tag, CompletionStatus status, int vendorError) {
-        qp.failed = true;
         // The one status of a vendor's table that the reference profile has no code for.
         final CompletionStatus known = status == CompletionStatus.FATAL_ERR ? CompletionStatus.GENERAL_ERR : status;
         put(

@@ -65,6 +65,15 @@ public abstract class VendorWriter implements ArmedRing {
      */
     public abstract boolean hasRoom();
 
+    /**
+     * What the next event carries besides the queue's number.
+     *
+     * @return a toggle, where the vendor has one; else 0
+     */
+    public int eventToggle() {
+        return 0;
+    }
+
     /** Reads the host's consumer index anew. */
     abstract void readConsumed();
 

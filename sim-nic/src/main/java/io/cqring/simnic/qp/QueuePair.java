@@ -23,7 +23,7 @@ import io.cqring.ring.RingGeometry;
  *
  * <p>A message has 0 to 2^31 bytes. With 0 bytes, addresses and keys are not looked at.
  */
-public final class QueuePair {
+public final class QueuePair implements PostedWork {
     private static final int COUNTER_MASK = 0xFF_FFFF;
 
     private final int number;
@@ -366,6 +366,7 @@ public final class QueuePair {
      *
      * @return entries
      */
+    @Override
     public long sendsPosted() {
         return sendsPosted;
     }
@@ -375,8 +376,29 @@ public final class QueuePair {
      *
      * @return entries
      */
+    @Override
     public long receivesPosted() {
         return receivesPosted;
+    }
+
+    @Override
+    public long sendTag(long sequence) {
+        return memory.getLong(sendQueue.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+    }
+
+    @Override
+    public long receiveTag(long sequence) {
+        return memory.getLong(receiveQueue.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+    }
+
+    @Override
+    public boolean isSignaled(long sequence) {
+        return (WqeLayout.flags(memory.getLong(sendQueue.offset(sequence))) & WqeLayout.FLAG_SIGNALED) != 0;
+    }
+
+    @Override
+    public int sendOpcode(long sequence) {
+        return WqeLayout.opcode(memory.getLong(sendQueue.offset(sequence)));
     }
 
     /**

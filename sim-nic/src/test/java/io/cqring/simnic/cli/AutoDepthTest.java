@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -126,8 +127,8 @@ class AutoDepthTest {
     @ParameterizedTest
     @CsvSource({"2,1,2,2", "2,4,8,8", "2,16,32,32", "2,17,32,64", "3,16,32,64", "16,1,32,32", "8,64,32,1024"})
     void startsShallowAndHasALimit(int ranks, int window, int first, int largest) throws IOException {
-        RunOptions options =
-                new RunOptions(ranks, 8, 8, 64, OptionalInt.empty(), window, 1, false, 1, EventOptions.POLLING);
+        RunOptions options = new RunOptions(
+                ranks, 8, 8, 64, OptionalInt.empty(), window, 1, false, 1, EventOptions.POLLING, Optional.empty());
         assertTrue(options.isDepthAuto());
         assertEquals(first, options.firstDepth());
         assertEquals(largest, options.largestDepth());

@@ -299,7 +299,7 @@ class Mlx5PeerIT {
                     Thread.onSpinWait();
                 }
                 seen = memory.getLongAcquire(4096 + 64);
-                queue.onEvent();
+                queue.onEvent(0);
             } else if (System.nanoTime() - start > most) {
                 return "nothing came after " + expected.got;
             }

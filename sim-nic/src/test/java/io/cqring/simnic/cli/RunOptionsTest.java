@@ -3,6 +3,7 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,7 +23,8 @@ class RunOptionsTest {
                                 1,
                                 false,
                                 1,
-                                EventOptions.POLLING))
+                                EventOptions.POLLING,
+                                Optional.empty()))
                 .getMessage();
     }
 
@@ -32,7 +34,8 @@ class RunOptionsTest {
     })
     void theSmallestDepthThatWorksIsAcceptedAndHalfOfItRefusedByName(int ranks, int window, int smallest) {
         assertEquals(smallest, RunOptions.smallestDepth(ranks, window));
-        new RunOptions(ranks, 8, 8, 64, OptionalInt.of(smallest), window, 1, false, 1, EventOptions.POLLING);
+        new RunOptions(
+                ranks, 8, 8, 64, OptionalInt.of(smallest), window, 1, false, 1, EventOptions.POLLING, Optional.empty());
         long needed = 2L * (ranks - 1) * window;
         assertEquals(
                 "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed

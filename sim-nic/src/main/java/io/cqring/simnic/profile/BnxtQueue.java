@@ -1,0 +1,310 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.cq.ArmMode;
+import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.CqeOpcode;
+import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.WqeOpcode;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A bnxt_re completion queue, and its host end: the toggle is compared with a phase that turns when the head returns to 0; the consumer index goes out
+ * by doorbell at the end of a poll that took something. An entry of the send queue is walked, request by request, and stays at the head until that is
+ * done. After an error the driver makes up what is flushed, once the ring is empty. Source: rdma-core {@code providers/bnxt_re/verbs.c}.
+ *
+ * <p>Not modelled: rings of twice the depth with a doorbell per half of it, doorbell pacing.
+ */
+public final class BnxtQueue extends VendorQueue {
+    private static final int SEND_MASK = 0xFFFF;
+    private static final int RECEIVE_MASK = 0xF_FFFF;
+
+    private final QueueMemory doorbells = QueueMemory.allocate(BnxtRegion.RING);
+    private final BnxtWriter writer;
+    private final List<DriverQp> flushedSends = new ArrayList<>();
+    private final List<DriverQp> flushedReceives = new ArrayList<>();
+    private VendorRing ring;
+
+    /** The ring after the cut-off; null if no resize is under way. */
+    private VendorRing next;
+
+    private int head;
+    private int phase = 1;
+    private int epoch;
+    private int eventToggle;
+
+    private BnxtQueue(int depth, int number) {
+        super(number);
+        this.ring = BnxtRegion.allocate(depth);
+        this.writer = new BnxtWriter(doorbells, ring);
+        enableArms();
+    }
+
+    /**
+     * Makes a queue.
+     *
+     * @param depth  entries, a power of two, 1 to 2^20
+     * @param number number of the queue, 20 bits
+     * @return the queue
+     * @throws IllegalArgumentException if the depth breaks its rule
+     */
+    public static BnxtQueue create(int depth, int number) {
+        BnxtRegion.requireDepth(depth);
+        return new BnxtQueue(depth, number);
+    }
+
+    @Override
+    public int depth() {
+        return ring.depth();
+    }
+
+    @Override
+    public BnxtWriter writer() {
+        return writer;
+    }
+
+    // ---- Poll
+
+    @Override
+    void take(int most) {
+        int left = most;
+        boolean moved = false;
+        while (left > 0) {
+            final long entry = ring.entryAt(head);
+            final long base = base(entry);
+            if (BnxtCqe.toggle(base) != phase) {
+                break;
+            }
+            if (BnxtCqe.type(base) == BnxtCqe.CUT_OFF) {
+                switchRings(BnxtCqe.resizeToggle(base));
+                moved = false;
+                continue;
+            }
+            final int came = decode(entry, base, left);
+            left -= Math.abs(came);
+            if (came < 0) {
+                break; // there is more in this entry: it stays at the head
+            }
+            ring.memory().putLong(handleOffset(entry, base), 0); // stale from now on
+            advance();
+            moved = true;
+        }
+        if (moved) {
+            publishConsumed();
+        }
+        left = flushList(flushedSends, true, left);
+        flushList(flushedReceives, false, left);
+    }
+
+    private long base(long entry) {
+        // Edge CQ-OWN of a vendor's ring, host end: the word with the toggle, then the others. Partner:
+        // BnxtWriter.publish.
+        // Weaker: words of the lap before are taken. Shown by VendorThreadsTest.
+        return ring.memory().getLongAcquire(entry + BnxtCqe.BASE);
+    }
+
+    private void advance() {
+        head++;
+        if (head == ring.depth()) {
+            head = 0;
+            phase = 1 - phase;
+            epoch = 1 - epoch;
+        }
+    }
+
+    private static long handleOffset(long entry, long base) {
+        return BnxtCqe.type(base) == BnxtCqe.RES_RC ? entry + BnxtCqe.WORD_1 : entry;
+    }
+
+    /** Completions that came of the entry; their negative if there are more in it than there was room for. */
+    private int decode(long entry, long base, int most) {
+        final QueueMemory at = ring.memory();
+        final DriverQp qp = find((int) at.getLong(handleOffset(entry, base)));
+        if (qp == null) {
+            return 0;
+        }
+        switch (BnxtCqe.type(base)) {
+            case BnxtCqe.REQ -> {
+                return walk(
+                        qp, (int) at.getLong(entry + BnxtCqe.WORD_1), BnxtCqe.sendStatus(BnxtCqe.status(base)), most);
+            }
+            case BnxtCqe.RES_RC -> {
+                receive(qp, base, at.getLong(entry));
+                return 1;
+            }
+            case BnxtCqe.TERMINAL -> {
+                final int indexes = (int) at.getLong(entry + BnxtCqe.WORD_1);
+                if ((indexes & BnxtCqe.NO_INDEX) != BnxtCqe.NO_INDEX) {
+                    addOnce(flushedSends, qp);
+                }
+                if (indexes >>> 16 != BnxtCqe.NO_INDEX) {
+                    addOnce(flushedReceives, qp);
+                }
+                return 0;
+            }
+            default -> throw new IllegalStateException("a bnxt_re driver does not know type " + BnxtCqe.type(base));
+        }
+    }
+
+    /** From where the send queue was to the index that the entry names; a failure is that of the last one. */
+    private int walk(DriverQp qp, int index, CompletionStatus status, int most) {
+        final long end = qp.sendsDone + ((index - (int) qp.sendsDone) & SEND_MASK);
+        int came = 0;
+        while (qp.sendsDone != end) {
+            final long sequence = qp.sendsDone;
+            final boolean failed = status != CompletionStatus.SUCCESS && sequence + 1 == end;
+            if (failed || qp.work.isSignaled(sequence)) {
+                if (came == most) {
+                    return -came;
+                }
+                came++;
+                final long tag = qp.work.sendTag(sequence);
+                if (failed) {
+                    deliverError(true, sequence, qp, tag, status, 0);
+                } else {
+                    deliver(opcode(qp.work.sendOpcode(sequence)), false, sequence, qp, tag, 0, 0, 0);
+                }
+            }
+            qp.sendsDone = sequence + 1;
+        }
+        return came;
+    }
+
+    /** The entry does not say: the driver looks it up. */
+    private static int opcode(int wqeOpcode) {
+        return switch (wqeOpcode) {
+            case WqeOpcode.WRITE, WqeOpcode.WRITE_IMM -> CqeOpcode.RC_RDMA_WRITE;
+            case WqeOpcode.READ -> CqeOpcode.RC_RDMA_READ;
+            default -> CqeOpcode.RC_SEND;
+        };
+    }
+
+    private void receive(DriverQp qp, long base, long word0) {
+        final long sequence = qp.receive(BnxtCqe.receiveIndex(base), RECEIVE_MASK);
+        final long tag = qp.work.receiveTag(sequence);
+        qp.receivesDone = sequence + 1;
+        final CompletionStatus status = BnxtCqe.receiveStatus(BnxtCqe.status(base));
+        if (status != CompletionStatus.SUCCESS) {
+            deliverError(false, sequence, qp, tag, status, 0);
+            return;
+        }
+        final int flags = BnxtCqe.flags(base);
+        final int opcode;
+        if ((flags & BnxtCqe.FLAG_RDMA) != 0) {
+            opcode = CqeOpcode.RECV_RDMA_IMM;
+        } else if ((flags & BnxtCqe.FLAG_IMM) != 0) {
+            opcode = CqeOpcode.RECV_IMM;
+        } else {
+            opcode = (flags & BnxtCqe.FLAG_INV) != 0 ? CqeOpcode.RECV_INV : CqeOpcode.RECV;
+        }
+        deliver(opcode, false, sequence, qp, tag, (int) word0, (int) (word0 >>> 32), 0);
+    }
+
+    private static void addOnce(List<DriverQp> list, DriverQp qp) {
+        if (!list.contains(qp)) {
+            list.add(qp);
+        }
+    }
+
+    @Override
+    void onForget(DriverQp qp) {
+        flushedSends.remove(qp);
+        flushedReceives.remove(qp);
+    }
+
+    /** What the device does not tell: every request that is left of a queue pair that failed, also one posted later. What is left of the room. */
+    private int flushList(List<DriverQp> list, boolean ofSends, int room) {
+        int left = room;
+        for (int i = 0; i < list.size() && left > 0; i++) {
+            final DriverQp qp = list.get(i);
+            final long posted = ofSends ? qp.work.sendsPosted() : qp.work.receivesPosted();
+            while (left > 0 && (ofSends ? qp.sendsDone : qp.receivesDone) != posted) {
+                final long sequence = ofSends ? qp.sendsDone++ : qp.receivesDone++;
+                final long tag = ofSends ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
+                deliverError(ofSends, sequence, qp, tag, CompletionStatus.WR_FLUSH_ERR, 0);
+                left--;
+            }
+        }
+        return left;
+    }
+
+    // ---- Words for the device
+
+    private void publishConsumed() {
+        // Edge CQ-CREDIT of a vendor's ring, host end: the last loads from the slots, then the index that gives them
+        // back. Partner:
+        // BnxtWriter.readConsumed. Weaker: the device overwrites an entry that is still being read.
+        doorbells.putLongRelease(BnxtRegion.CONSUMER, doorbell(BnxtRegion.TYPE_CQ, eventToggle));
+    }
+
+    private long doorbell(int type, int toggle) {
+        return BnxtRegion.doorbell(type, number(), head, epoch, toggle);
+    }
+
+    /**
+     * {@inheritDoc} A bnxt_re driver looks: if the ring is not empty it says so, and does not arm.
+     */
+    @Override
+    public boolean arm(ArmMode mode) {
+        if (BnxtCqe.toggle(base(ring.entryAt(head))) == phase) {
+            return true;
+        }
+        // Edge ARM of a vendor's ring, host end. Partner: BnxtWriter.pastArm, which looks again and again.
+        doorbells.putLongRelease(
+                BnxtRegion.ARM,
+                doorbell(
+                        mode == ArmMode.SOLICITED ? BnxtRegion.TYPE_ARM_SOLICITED : BnxtRegion.TYPE_ARM_ALL,
+                        eventToggle));
+        return false;
+    }
+
+    @Override
+    public void onEvent(int toggle) {
+        eventToggle = toggle;
+        enableArms();
+    }
+
+    private void enableArms() {
+        // Edge ARM of a vendor's ring, host end, as in arm. Partner: BnxtWriter.pastArm.
+        doorbells.putLongRelease(BnxtRegion.ARM_ENABLE, doorbell(BnxtRegion.TYPE_ARM_ENABLE, eventToggle));
+    }
+
+    // ---- Resize
+
+    @Override
+    VendorRing prepareResize(int depth) {
+        BnxtRegion.requireDepth(depth);
+        if (next != null) {
+            throw new IllegalStateException("an earlier resize has not been polled to its cut-off");
+        }
+        return BnxtRegion.allocate(depth);
+    }
+
+    @Override
+    boolean moveDevice(VendorRing to) {
+        return writer.moveTo(to);
+    }
+
+    /** The driver meets the cut-off when it polls; what lies before it comes first. */
+    @Override
+    void finishResize(VendorRing to) {
+        next = to;
+    }
+
+    private void switchRings(int resizeToggle) {
+        if (next == null) {
+            throw new IllegalStateException("a cut-off entry, and no resize is under way");
+        }
+        if (head != 0) {
+            epoch = 1 - epoch; // the index goes back, as at a wrap
+        }
+        ring = next;
+        next = null;
+        head = 0;
+        phase = 1;
+        publishConsumed();
+        // Edge CQ-CREDIT of a vendor's ring, host end: the index in the new ring, then the acknowledgement. Partner:
+        // BnxtWriter.readAck. Weaker: an index of the old ring is taken for one of the new.
+        doorbells.putLongRelease(BnxtRegion.CUT_OFF_ACK, doorbell(BnxtRegion.TYPE_CUT_OFF_ACK, resizeToggle));
+    }
+}

@@ -1,0 +1,268 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.cq.ArmMode;
+import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.CqeOpcode;
+import io.cqring.memory.QueueMemory;
+import java.util.ArrayDeque;
+
+/**
+ * An irdma completion queue, and its host end: VALID is compared with a polarity that turns when the head returns to 0; the head goes into the shadow
+ * area after every entry. A resize copies nothing: the driver drains the old rings, oldest first, then the new one. Source: rdma-core {@code
+ * providers/irdma/uk.c}, {@code uverbs.c}.
+ */
+public final class IrdmaQueue extends VendorQueue {
+    private static final int WQE_MASK = 0x7FFF;
+
+    private final QueueMemory shadow = QueueMemory.allocate(IrdmaRegion.RING);
+    private final IrdmaWriter writer;
+    private final ArrayDeque<Cursor> old = new ArrayDeque<>();
+    private Cursor current;
+    private int armWord;
+    private int sequence;
+    private boolean isArmed;
+    private boolean skipsArm;
+    private int resizes;
+
+    /** How far a ring has been polled. */
+    private static final class Cursor {
+        final VendorRing ring;
+        int head;
+        int polarity = 1;
+
+        Cursor(VendorRing ring) {
+            this.ring = ring;
+        }
+
+        void advance() {
+            head++;
+            if (head == ring.depth()) {
+                head = 0;
+                polarity = 1 - polarity;
+            }
+        }
+    }
+
+    private IrdmaQueue(int size, int strideBytes, int number) {
+        super(number);
+        final VendorRing ring = IrdmaRegion.allocate(size, strideBytes);
+        this.current = new Cursor(ring);
+        this.writer = new IrdmaWriter(shadow, ring, number);
+    }
+
+    /**
+     * Makes a queue.
+     *
+     * @param entries     completions it holds, 1 and more, also if each has immediate data; its ring has more slots, see {@link #depth}
+     * @param strideBytes bytes per slot, 32 or 64
+     * @param number      number of the queue
+     * @return the queue
+     * @throws IllegalArgumentException if a number breaks its rule
+     */
+    public static IrdmaQueue create(int entries, int strideBytes, int number) {
+        IrdmaRegion.requireStride(strideBytes);
+        return new IrdmaQueue(IrdmaRegion.size(entries, strideBytes), strideBytes, number);
+    }
+
+    @Override
+    public int depth() {
+        return current.ring.depth();
+    }
+
+    @Override
+    public IrdmaWriter writer() {
+        return writer;
+    }
+
+    @Override
+    void take(int most) {
+        int left = most;
+        while (left > 0) {
+            final int came = takeFrom(old.isEmpty() ? current : old.peek());
+            if (came >= 0) {
+                left -= came;
+            } else if (old.isEmpty()) {
+                return;
+            } else if (!isValid(current)) {
+                return; // the device may still be in the old ring
+            } else {
+                // An entry in the current ring proves that the device has left all older ones; this one is empty.
+                old.remove();
+                resizes++;
+                storeArmWord();
+            }
+        }
+    }
+
+    private boolean isValid(Cursor at) {
+        return IrdmaCqe.valid(control(at.ring, at.ring.entryAt(at.head))) == at.polarity;
+    }
+
+    private static long control(VendorRing ring, long entry) {
+        // Edge CQ-OWN of a vendor's ring, host end: the word with VALID, then the others; the same again for an
+        // extension.
+        // Partner: IrdmaWriter.release. Weaker: words of the lap before are taken. Shown by VendorThreadsTest.
+        return ring.memory().getLongAcquire(entry + IrdmaCqe.CONTROL);
+    }
+
+    /** Takes one entry: completions that came of it, 0 for a stray; -1 if there is none. */
+    private int takeFrom(Cursor at) {
+        final VendorRing ring = at.ring;
+        final long entry = ring.entryAt(at.head);
+        final long control = control(ring, entry);
+        if (IrdmaCqe.valid(control) != at.polarity) {
+            return -1;
+        }
+        final boolean extended = IrdmaCqe.isExtended(control);
+        final boolean inOwnSlot = extended && ring.strideBytes() == IrdmaCqe.BYTES;
+        int immediate = 0;
+        if (extended) {
+            final boolean wraps = inOwnSlot && at.head + 1 == ring.depth();
+            final long extension = inOwnSlot ? ring.entryAt(wraps ? 0 : at.head + 1L) : entry + IrdmaCqe.BYTES;
+            if (IrdmaCqe.valid(control(ring, extension)) != (wraps ? 1 - at.polarity : at.polarity)) {
+                return -1; // its second half is still on the way
+            }
+            immediate = (int) ring.memory().getLong(extension);
+        }
+        final int came = decode(ring.memory(), entry, control, immediate);
+        at.advance();
+        if (inOwnSlot) {
+            at.advance();
+        }
+        if (at == current) {
+            publishHead();
+        }
+        return came;
+    }
+
+    private int decode(QueueMemory at, long entry, long control, int immediate) {
+        final long qpWord = at.getLong(entry + IrdmaCqe.QP);
+        final DriverQp qp = find((int) at.getLong(entry + IrdmaCqe.CONTEXT));
+        if (qp == null) {
+            return 0;
+        }
+        final boolean ofSend = IrdmaCqe.isSendQueue(control);
+        final long sequence = ofSend
+                ? qp.send(IrdmaCqe.wqeIndex(control), WQE_MASK)
+                : qp.receive(IrdmaCqe.wqeIndex(control), WQE_MASK);
+        final long tag = ofSend ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
+        if (ofSend) {
+            qp.sendsDone = sequence + 1;
+        } else {
+            qp.receivesDone = sequence + 1;
+        }
+        if (IrdmaCqe.isError(control)) {
+            final int major = IrdmaCqe.majorError(control);
+            final int minor = IrdmaCqe.minorError(control);
+            final CompletionStatus status = IrdmaCqe.status(major, minor);
+            deliverError(
+                    ofSend,
+                    sequence,
+                    qp,
+                    tag,
+                    status,
+                    minor & 0xFF); // verbs: major << 16 | minor; there is room for 8 bits
+        } else {
+            final boolean invalidated = IrdmaCqe.isKeyValid(control);
+            final int operation = IrdmaCqe.operation(control);
+            deliver(
+                    ofSend
+                            ? requestOpcode(operation)
+                            : receiveOpcode(operation, invalidated, IrdmaCqe.isExtended(control)),
+                    IrdmaCqe.isSolicited(control),
+                    sequence,
+                    qp,
+                    tag,
+                    (int) at.getLong(entry),
+                    invalidated ? (int) qpWord : immediate,
+                    0);
+        }
+        return 1;
+    }
+
+    private static int requestOpcode(int operation) {
+        return switch (operation) {
+            case IrdmaCqe.RDMA_WRITE -> CqeOpcode.RC_RDMA_WRITE;
+            case IrdmaCqe.RDMA_READ -> CqeOpcode.RC_RDMA_READ;
+            case IrdmaCqe.ATOMIC_COMPARE_SWAP -> CqeOpcode.RC_COMP_SWAP;
+            case IrdmaCqe.ATOMIC_FETCH_ADD -> CqeOpcode.RC_FETCH_ADD;
+            case IrdmaCqe.INV_STAG -> CqeOpcode.LOCAL_INV;
+            default -> CqeOpcode.RC_SEND;
+        };
+    }
+
+    /** Over RoCE the operation of a receive is the opcode of the last packet; only that of a write with immediate means something. */
+    private static int receiveOpcode(int operation, boolean invalidated, boolean hasImmediate) {
+        if (!hasImmediate) {
+            return invalidated ? CqeOpcode.RECV_INV : CqeOpcode.RECV;
+        }
+        return operation == IrdmaCqe.RECV_WRITE_ONLY_IMM || operation == IrdmaCqe.RECV_WRITE_LAST_IMM
+                ? CqeOpcode.RECV_RDMA_IMM
+                : CqeOpcode.RECV_IMM;
+    }
+
+    private void publishHead() {
+        // Edge CQ-CREDIT of a vendor's ring, host end: the last loads from the slot, then the head that gives it back.
+        // Partner:
+        // IrdmaWriter.readConsumed. Weaker: the device overwrites an entry that is still being read.
+        shadow.putLongRelease(IrdmaRegion.HEAD, current.head);
+    }
+
+    /**
+     * {@inheritDoc} An irdma driver does not look; it only remembers a wish for solicited events while it is armed for any, and then arms again when
+     * the event has come. Always false.
+     */
+    @Override
+    public boolean arm(ArmMode mode) {
+        if (isArmed && mode == ArmMode.SOLICITED) {
+            skipsArm = true;
+            return false;
+        }
+        isArmed = true;
+        sequence = (sequence + 1) & IrdmaRegion.SEQUENCE_MASK;
+        armWord = sequence << IrdmaRegion.SEQUENCE_SHIFT
+                | IrdmaRegion.ARM_SOLICITED
+                | (mode == ArmMode.NEXT ? IrdmaRegion.ARM_NEXT : 0);
+        storeArmWord();
+        return false;
+    }
+
+    private void storeArmWord() {
+        // Edge ARM of a vendor's ring, host end. Partner: IrdmaWriter.pastArm, which looks again and again.
+        shadow.putLongRelease(IrdmaRegion.ARM, armWord | (resizes & IrdmaRegion.RESIZES_MASK));
+    }
+
+    @Override
+    public void onEvent(int toggle) {
+        isArmed = false;
+        if (skipsArm) {
+            skipsArm = false;
+            arm(ArmMode.NEXT);
+        }
+    }
+
+    /** The host's last state of the arm word, for tests. */
+    int finishedResizes() {
+        return resizes;
+    }
+
+    // ---- Resize
+
+    @Override
+    VendorRing prepareResize(int entries) {
+        return IrdmaRegion.allocate(IrdmaRegion.size(entries, current.ring.strideBytes()), current.ring.strideBytes());
+    }
+
+    /** The device has moved: the old ring is drained before the new one. */
+    @Override
+    void finishResize(VendorRing next) {
+        old.add(current);
+        current = new Cursor(next);
+        publishHead();
+    }
+
+    @Override
+    boolean moveDevice(VendorRing next) {
+        return writer.moveTo(next);
+    }
+}

@@ -1,0 +1,194 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.CqeLayout;
+import io.cqring.cq.CqeOpcode;
+import io.cqring.memory.QueueMemory;
+
+/**
+ * Device end of an irdma queue: slots count to the ring's size, which need not be a power of two, and VALID turns with each lap. Immediate data
+ * go into an extension: the second half of a 64-byte slot, or the next slot of 32 bytes.
+ *
+ * <p>Events: each arm has a sequence number of its own. The device looks at the shadow area on each pass; entries that the host has not taken
+ * then raise the event at once, so that one that came before the device saw the arm is not missed. What a real device does there is not public.
+ */
+public final class IrdmaWriter extends VendorWriter {
+    private final QueueMemory shadow;
+    private final int number;
+    private VendorRing ring;
+
+    /** Slot of the next entry, and VALID on this lap. */
+    private int tail;
+
+    private int valid = 1;
+
+    /** Head as last read. */
+    private int headSeen;
+
+    private long armSeen;
+    private boolean armed;
+    private boolean armedSolicited;
+
+    IrdmaWriter(QueueMemory shadow, VendorRing ring, int number) {
+        super(0);
+        this.shadow = shadow;
+        this.ring = ring;
+        this.number = number;
+    }
+
+    /** For messages. */
+    int number() {
+        return number;
+    }
+
+    @Override
+    public boolean hasRoom() {
+        return hasRoom(ring.strideBytes() == IrdmaCqe.BYTES ? 2 : 1, ring.depth() - 1);
+    }
+
+    @Override
+    public boolean write(long header, long workRequestId, long length, long detail, long timestamp) {
+        final int opcode = CqeLayout.opcode(header);
+        final int syndrome = CqeLayout.syndrome(header);
+        final boolean hasImmediate = opcode == CqeOpcode.RECV_IMM || opcode == CqeOpcode.RECV_RDMA_IMM;
+        final boolean ofSend = !CqeOpcode.isReceive(opcode);
+        final boolean inOwnSlot = hasImmediate && ring.strideBytes() == IrdmaCqe.BYTES;
+        if (isDead() || !hasRoom(inOwnSlot ? 2 : 1, ring.depth() - 1L)) {
+            return overrun();
+        }
+        final boolean solicited = CqeLayout.isSolicited(header);
+        long control = IrdmaCqe.control(
+                operation(opcode),
+                ofSend,
+                CqeLayout.wqeCounter(header),
+                hasImmediate,
+                opcode == CqeOpcode.RECV_INV,
+                solicited,
+                valid);
+        if (syndrome != 0) {
+            control = IrdmaCqe.failed(
+                    control, IrdmaCqe.MAJOR_FLUSH, IrdmaCqe.minorError(CompletionStatus.ofSyndrome(syndrome)));
+        }
+        final int qp = CqeLayout.qpNumber(header);
+        final long entry = ring.entryAt(tail);
+        final QueueMemory at = ring.memory();
+        at.putLong(entry, IrdmaCqe.length((int) CqeLayout.byteCount(length), 0));
+        at.putLong(entry + IrdmaCqe.CONTEXT, qp); // what a driver gives is an address; the number does as well
+        at.putLong(
+                entry + IrdmaCqe.QP, IrdmaCqe.qp(qp, opcode == CqeOpcode.RECV_INV ? CqeLayout.immediate(length) : 0));
+        if (hasImmediate) {
+            writeExtension(inOwnSlot, CqeLayout.immediate(length));
+        }
+        release(entry, control);
+        advance();
+        if (inOwnSlot) {
+            advance();
+        }
+        if (solicited || syndrome != 0) {
+            noteUrgent();
+        }
+        return true;
+    }
+
+    private void writeExtension(boolean inOwnSlot, int immediate) {
+        final boolean wraps = inOwnSlot && tail + 1 == ring.depth();
+        final long extension = inOwnSlot ? ring.entryAt(wraps ? 0 : tail + 1L) : ring.entryAt(tail) + IrdmaCqe.BYTES;
+        final QueueMemory at = ring.memory();
+        at.putLong(extension, immediate & 0xFFFF_FFFFL);
+        at.putLong(extension + IrdmaCqe.CONTEXT, 0);
+        at.putLong(extension + IrdmaCqe.QP, 0);
+        release(extension, IrdmaCqe.extensionControl(wraps ? 1 - valid : valid));
+    }
+
+    private void release(long entry, long control) {
+        // Edge CQ-OWN of a vendor's ring, device end: the other words of an entry or extension, then the one with
+        // VALID. Partner:
+        // IrdmaQueue.control. Weaker: the host takes words of the lap before. Shown by VendorThreadsTest.
+        ring.memory().putLongRelease(entry + IrdmaCqe.CONTROL, control);
+    }
+
+    private void advance() {
+        produced++;
+        tail++;
+        if (tail == ring.depth()) {
+            tail = 0;
+            valid = 1 - valid;
+        }
+    }
+
+    private static int operation(int opcode) {
+        return switch (opcode) {
+            case CqeOpcode.RC_RDMA_WRITE -> IrdmaCqe.RDMA_WRITE;
+            case CqeOpcode.RC_RDMA_READ -> IrdmaCqe.RDMA_READ;
+            case CqeOpcode.RC_COMP_SWAP -> IrdmaCqe.ATOMIC_COMPARE_SWAP;
+            case CqeOpcode.RC_FETCH_ADD -> IrdmaCqe.ATOMIC_FETCH_ADD;
+            case CqeOpcode.LOCAL_INV -> IrdmaCqe.INV_STAG;
+            case CqeOpcode.RECV_IMM -> IrdmaCqe.RECV_IMM;
+            case CqeOpcode.RECV_RDMA_IMM -> IrdmaCqe.RECV_WRITE_ONLY_IMM;
+            case CqeOpcode.RECV, CqeOpcode.RECV_INV, CqeOpcode.RESP_ERR -> IrdmaCqe.RECV;
+            default -> IrdmaCqe.SEND;
+        };
+    }
+
+    @Override
+    void readConsumed() {
+        // Edge CQ-CREDIT of a vendor's ring, device end: the head, then the stores into the slots before it. Partner:
+        // IrdmaQueue.publishHead. Weaker: an entry is overwritten that the host still reads. Shown by
+        // VendorThreadsTest.
+        final long head = shadow.getLongAcquire(IrdmaRegion.HEAD);
+        if (head < 0 || head >= ring.depth()) {
+            advanceConsumed(Long.MAX_VALUE); // not believed
+            return;
+        }
+        final int by = Math.floorMod((int) head - headSeen, ring.depth());
+        if (by <= produced - consumed) {
+            headSeen = (int) head;
+        }
+        advanceConsumed(by);
+    }
+
+    @Override
+    public long pastArm() {
+        // Edge ARM of a vendor's ring, device end: a look at the word on each pass. Partner: IrdmaQueue.arm.
+        final long word = shadow.getLongAcquire(IrdmaRegion.ARM);
+        if (sequence(word) != sequence(armSeen)) {
+            armed = true;
+            armedSolicited = (word & IrdmaRegion.ARM_NEXT) == 0;
+        }
+        armSeen = word;
+        if (!armed) {
+            return 0;
+        }
+        readConsumed();
+        if (armedSolicited && !isUrgentPast(consumed)) {
+            return isDead() ? 1 : 0;
+        }
+        return isDead() ? Math.max(1, produced - consumed) : produced - consumed;
+    }
+
+    private static int sequence(long word) {
+        return (int) word >>> IrdmaRegion.SEQUENCE_SHIFT & IrdmaRegion.SEQUENCE_MASK;
+    }
+
+    @Override
+    public boolean answerArm() {
+        final boolean answered = armed;
+        armed = false;
+        return answered;
+    }
+
+    // ---- Resize
+
+    /** Goes on in another ring, from its start; what is in the old one stays there. */
+    boolean moveTo(VendorRing next) {
+        if (isDead()) {
+            return false;
+        }
+        ring = next;
+        tail = 0;
+        valid = 1;
+        headSeen = 0;
+        consumed = produced; // the old ring is the driver's alone
+        return true;
+    }
+}

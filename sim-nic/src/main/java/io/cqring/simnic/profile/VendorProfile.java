@@ -1,0 +1,112 @@
+package io.cqring.simnic.profile;
+
+import io.cqring.eq.Interrupt;
+import java.util.Locale;
+
+/** The vendors whose queues are modelled. */
+public enum VendorProfile {
+    /** NVIDIA mlx5: 64 or 128 bytes, parity, many queues per event queue. */
+    MLX5(64, 128) {
+        @Override
+        public VendorQueue createQueue(int entries, int strideBytes, int number) {
+            return Mlx5Queue.create(roundUp(entries), strideBytes, number, false);
+        }
+    },
+
+    /** Intel irdma: 32 or 64 bytes, polarity, shadow area. */
+    IRDMA(64, 32) {
+        @Override
+        public VendorQueue createQueue(int entries, int strideBytes, int number) {
+            return IrdmaQueue.create(entries, strideBytes, number);
+        }
+    },
+
+    /** Broadcom bnxt_re: 32 bytes, toggle, aggregated sends. */
+    BNXT_RE(32, 32) {
+        @Override
+        public VendorQueue createQueue(int entries, int strideBytes, int number) {
+            return BnxtQueue.create(roundUp(entries), number);
+        }
+    };
+
+    /** Entries of an event queue beyond one for each completion queue. */
+    private static final int SPARE_EVENTS = 128;
+
+    private final int usualBytes;
+    private final int otherBytes;
+
+    VendorProfile(int usualBytes, int otherBytes) {
+        this.usualBytes = usualBytes;
+        this.otherBytes = otherBytes;
+    }
+
+    /**
+     * The profile of a name.
+     *
+     * @param name {@code mlx5}, {@code irdma} or {@code bnxt_re}
+     * @return the profile
+     * @throws IllegalArgumentException for another name
+     */
+    public static VendorProfile of(String name) {
+        for (VendorProfile profile : values()) {
+            if (profile.label().equals(name)) {
+                return profile;
+            }
+        }
+        throw new IllegalArgumentException("profile must be mlx5, irdma or bnxt_re: " + name);
+    }
+
+    /**
+     * As the driver is called.
+     *
+     * @return {@code mlx5}, {@code irdma} or {@code bnxt_re}
+     */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * The size of an entry that this vendor's driver takes unless told otherwise.
+     *
+     * @return bytes
+     */
+    public int usualBytes() {
+        return usualBytes;
+    }
+
+    /**
+     * Whether entries of a size exist.
+     *
+     * @param strideBytes bytes
+     * @return false if a queue of such entries cannot be made
+     */
+    public boolean hasStride(int strideBytes) {
+        return strideBytes == usualBytes || strideBytes == otherBytes;
+    }
+
+    /**
+     * Makes a completion queue.
+     *
+     * @param entries     completions that it must hold
+     * @param strideBytes bytes per entry
+     * @param number      its number, 20 bits
+     * @return the queue
+     * @throws IllegalArgumentException if a number breaks the vendor's rule
+     */
+    public abstract VendorQueue createQueue(int entries, int strideBytes, int number);
+
+    /**
+     * Makes an event queue.
+     *
+     * @param queues    completion queues that will use it
+     * @param interrupt what it raises
+     * @return the queue
+     */
+    public final VendorEventQueue createEventQueue(int queues, Interrupt interrupt) {
+        return new VendorEventQueue(VendorEventQueue.Format.valueOf(name()), roundUp(queues + SPARE_EVENTS), interrupt);
+    }
+
+    private static int roundUp(int entries) {
+        return entries < 2 ? 1 : Integer.highestOneBit(entries - 1) << 1;
+    }
+}
