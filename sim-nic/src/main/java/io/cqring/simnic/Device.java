@@ -11,6 +11,7 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.dma.RegionTable;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
@@ -33,13 +34,14 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
  * <pre>
  *   1  commands
  *   2  doorbells: each register of the UAR page that changed makes its queue pair active
- *   3  turns: each active queue pair, in turn, a bounded number of entries
+ *   3  wire: what arrives, if it has faults
+ *   4  turns: each active queue pair, in turn, a bounded number of entries
  *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
- *   4  events: each completion queue whose host asked for one, see CqEvents
+ *   5  events: each completion queue whose host asked for one, see CqEvents
  * </pre>
  *
- * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches
- * stays in the cache. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one
+ * <p>A wire without faults is empty between turns, so what a turn touches stays in the cache. On one with faults packets outlive commands
+ * and resets; each names the life of the queue pair that sent it, and is dropped when that has ended. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one
  * at a time.
  */
 final class Device implements Agent {
@@ -72,6 +74,7 @@ final class Device implements Agent {
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final NanoClock clock;
     private final Requester requester;
+    private long lives;
 
     private final int slotMask;
     private final DeviceQp[] bySlot;
@@ -96,7 +99,7 @@ final class Device implements Agent {
 
     private long nowNs;
 
-    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults) {
+    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults, WireFaults wireFaults) {
         this.slotMask = maxQueuePairs - 1;
         this.copyLimitBytes = copyLimitBytes;
         this.clock = clock;
@@ -110,7 +113,7 @@ final class Device implements Agent {
         this.asynchronousEvents = EventQueue.builder(
                         Math.min(MOST_EVENTS, Integer.highestOneBit(maxQueuePairs + SPARE_EVENTS - 1) << 1))
                 .create();
-        this.requester = new Requester(this);
+        this.requester = new Requester(this, wireFaults);
     }
 
     static int registerOffset(int slot) {
@@ -155,6 +158,8 @@ final class Device implements Agent {
             command = commands.poll();
         }
         scanDoorbells();
+        nowNs = timeNs();
+        work += requester.deliver();
         work += takeTurns();
         return work + serveEvents();
     }
@@ -275,8 +280,14 @@ final class Device implements Agent {
             return;
         }
         counters.increment(DeviceCounter.QPS_TO_ERROR);
+        qp.life = newLife();
         qp.publishState(QpState.ERR);
         activateUnrung(qp);
+    }
+
+    /** What a queue pair has on the wire is as good as lost from now on. */
+    private long newLife() {
+        return ++lives;
     }
 
     /** A completion queue died: as in verbs, so does every queue pair that uses it. */
@@ -439,7 +450,9 @@ final class Device implements Agent {
         uarPage.putLong(registerOffset(slot), 0);
         rungSeen[slot] = 0;
         settle(slot, 0);
-        bySlot[slot] = new DeviceQp(number, slot, domain, sendPort, receivePort, qpMemory);
+        DeviceQp qp = new DeviceQp(number, slot, domain, sendPort, receivePort, qpMemory);
+        qp.life = newLife();
+        bySlot[slot] = qp;
         return number;
     }
 
@@ -494,6 +507,7 @@ final class Device implements Agent {
         qp.apply(attributes);
         switch (to) {
             case RESET -> {
+                qp.life = newLife();
                 qp.reset();
                 rungSeen[qp.slot] = 0;
                 settle(qp.slot, 0);

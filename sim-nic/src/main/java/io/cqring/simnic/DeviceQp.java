@@ -12,14 +12,18 @@ import io.cqring.simnic.qp.QpState;
  * The device's own record of a queue pair. Device thread only; what the host may see of it is in {@link QpMemory}.
  *
  * <pre>
- *   send queue      completed &lt;= acked &lt;= fetched &lt;= posted &lt;= completed + depth      (64-bit counts of entries)
- *                   |  reported  |  answered  | on the wire |  to be fetched
- *                                             between turns fetched == acked
+ *   send queue      completed &lt;= acked &lt;= fetched &lt;= sent &lt;= posted &lt;= completed + depth    (64-bit counts of entries)
+ *                   |  reported  |  answered  | on the wire | to be sent again | to be sent
+ *                                             on a wire without faults fetched == acked between turns
  *   receive queue   consumed &lt;= receivesPosted &lt;= consumed + depth
  * </pre>
  */
 final class DeviceQp {
-    private static final int PSN_MASK = 0xFF_FFFF;
+    /** Packet sequence numbers have 24 bits. */
+    static final int PSN_MASK = 0xFF_FFFF;
+
+    /** 32 minus the bits of a packet sequence number: shifting there and back makes a difference of two signed. */
+    private static final int PSN_SHIFT = 8;
 
     final int number;
 
@@ -38,6 +42,9 @@ final class DeviceQp {
     /** Whether the device serves it in each pass. */
     boolean active;
 
+    /** Which life of this queue pair it is: ends in RESET and in ERR, and no queue pair of the device has had it before. */
+    long life;
+
     // Attributes.
     int rights;
     int peerNumber;
@@ -45,6 +52,13 @@ final class DeviceQp {
     int firstPsn;
     int rnrRetry;
     long rnrDelayNs;
+    int retryLimit;
+
+    /** How long to wait for an answer; 0 is for ever. */
+    private long timeoutNs;
+
+    int maxReads;
+    int maxPeerReads;
 
     // Send queue.
     long posted;
@@ -52,16 +66,37 @@ final class DeviceQp {
     long acked;
     long completed;
 
+    /** Entries that have been on the wire at least once. */
+    long sent;
+
+    /** Reads on the wire. */
+    int readsUnderWay;
+
     /** Syndrome of the entry at {@code acked}, the one that failed; 0 if none did. */
     int failure;
 
     /** Retries of the entry at {@code acked} for want of a receive. */
     int rnrRetries;
 
+    /** Retries of the entry at {@code acked} for want of an answer, or because the peer missed it. */
+    int retries;
+
+    /** Whether the entry at {@code acked} was sent again because the peer misses something, and nothing has come of it yet. */
+    boolean wentBack;
+
+    /** Since when the entry at {@code acked} waits for its answer. Means nothing while none is on the wire. */
+    private long sentAtNs;
+
     /** Whether it waits for the peer to post a receive, and until when. */
     private boolean waiting;
 
     private long waitUntilNs;
+
+    /** Sequence numbers taken by messages executed since the first number was set: those that can come again. */
+    private long psnsExecuted;
+
+    /** The peer has been told that the message expected did not come, or must come again. */
+    boolean refused;
 
     // Receive queue.
     long receivesPosted;
@@ -95,9 +130,20 @@ final class DeviceQp {
     void apply(QpAttributes attributes) {
         rights = attributes.getOrElse(QpAttribute.ACCESS_RIGHTS, rights);
         peerNumber = attributes.getOrElse(QpAttribute.DESTINATION_QP, peerNumber);
-        expectedPsn = attributes.getOrElse(QpAttribute.RECEIVE_PSN, expectedPsn);
+        if (attributes.getOrElse(QpAttribute.RECEIVE_PSN, -1) >= 0) {
+            expectedPsn = attributes.getOrElse(QpAttribute.RECEIVE_PSN, 0);
+            psnsExecuted = 0;
+            refused = false;
+        }
         firstPsn = attributes.getOrElse(QpAttribute.SEND_PSN, firstPsn);
         rnrRetry = attributes.getOrElse(QpAttribute.RNR_RETRY, rnrRetry);
+        retryLimit = attributes.getOrElse(QpAttribute.RETRY_COUNT, retryLimit);
+        maxReads = attributes.getOrElse(QpAttribute.MAX_READS, maxReads);
+        maxPeerReads = attributes.getOrElse(QpAttribute.MAX_DESTINATION_READS, maxPeerReads);
+        int timeout = attributes.getOrElse(QpAttribute.TIMEOUT, -1);
+        if (timeout >= 0) {
+            timeoutNs = QpAttribute.timeoutNs(timeout);
+        }
         int timer = attributes.getOrElse(QpAttribute.MIN_RNR_TIMER, -1);
         if (timer >= 0) {
             rnrDelayNs = QpAttribute.rnrDelayNs(timer);
@@ -110,8 +156,12 @@ final class DeviceQp {
         fetched = 0;
         acked = 0;
         completed = 0;
+        sent = 0;
+        readsUnderWay = 0;
         failure = 0;
         rnrRetries = 0;
+        retries = 0;
+        wentBack = false;
         waiting = false;
         receivesPosted = 0;
         receivesConsumed = 0;
@@ -131,13 +181,56 @@ final class DeviceQp {
         return waiting;
     }
 
-    /** Packet sequence number of a send-queue entry: one message is one packet. */
+    void startTimer(long nowNs) {
+        sentAtNs = nowNs;
+    }
+
+    /** Whether the entry at {@code acked} is on the wire and has waited too long. */
+    boolean isTimedOut(long nowNs) {
+        return fetched != acked && timeoutNs != 0 && nowNs - sentAtNs >= timeoutNs;
+    }
+
+    /** All that is not answered goes on the wire again. */
+    void goBack(long nowNs) {
+        fetched = acked;
+        readsUnderWay = 0;
+        sentAtNs = nowNs;
+    }
+
+    /** Packet sequence number of a send-queue entry: a message takes as many numbers as its request has entries. */
     int psn(long sequence) {
         return (firstPsn + (int) sequence) & PSN_MASK;
     }
 
-    void expectNextPsn() {
-        expectedPsn = (expectedPsn + 1) & PSN_MASK;
+    /** The send-queue entry that a number stands for: the one nearest to {@code acked}. */
+    long sequence(int psn) {
+        return acked + difference(psn, psn(acked));
+    }
+
+    /** Whether an entry waits for its answer. */
+    boolean isUnanswered(int psn) {
+        long sequence = sequence(psn);
+        return sequence >= acked && sequence < sent;
+    }
+
+    /** How far a number lies ahead of the one expected; negative if behind. */
+    int ahead(int psn) {
+        return difference(psn, expectedPsn);
+    }
+
+    private static int difference(int psn, int from) {
+        return (psn - from) << PSN_SHIFT >> PSN_SHIFT;
+    }
+
+    /** Whether a number, that lies behind, belongs to a message executed in this connection. */
+    boolean hasExecuted(int psn) {
+        return -ahead(psn) <= psnsExecuted;
+    }
+
+    void expectNext(int psns) {
+        expectedPsn = (expectedPsn + psns) & PSN_MASK;
+        psnsExecuted += psns;
+        refused = false;
     }
 
     /**

@@ -7,6 +7,7 @@ import io.cqring.eq.EventType;
 import io.cqring.memory.QueueMemory;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpState;
 import io.cqring.simnic.qp.WqeLayout;
@@ -18,34 +19,59 @@ import io.cqring.simnic.wire.Wire;
  * Sending side of the device: gives a queue pair its turn, from the entries fetched to the completions written. Also
  * flushes what is outstanding when the queue pair is in ERR.
  *
- * <p>Entries complete in order. When a turn ends, every entry it fetched was answered, or is to be fetched again.
+ * <p>Entries complete in order. Up to a burst of them is on the wire; an answer says how far the peer has come, and when it says
+ * that something is missing, or nothing comes for too long, all from there on is fetched and sent again (go-back-N):
+ *
+ * <pre>
+ *   answer          entries acknowledged          then
+ *   ACK             up to and with its own        the retry counts start anew
+ *   SEQUENCE_NAK    all before its own            again from there, counted as a retry
+ *   RNR_NAK         all before its own            again from there after the delay, counted apart
+ *   BUSY            all before its own            again from there, not counted
+ *   NAK             all before its own            its entry has failed; the queue pair goes to ERR
+ *   none in time    none                          again from the oldest on, counted as a retry
+ * </pre>
+ *
+ * <p>Only its own answer brings what a read asked for: an ACK of something later acknowledges up to the read, which is then sent again.
  */
 final class Requester {
-    /** Entries of one queue pair per turn: so that no queue pair waits long for the others. */
+    /** Entries of one queue pair per turn, so that no queue pair waits long for the others; also the most on the wire. */
     private static final int BURST = 16;
 
     /** Entries flushed per turn; cheaper than sending. */
     private static final int FLUSH_BURST = 64;
 
+    /** Of an entry: it must wait for others; nothing is wrong with it. */
+    private static final int NOT_YET = -1;
+
     private final Device device;
     private final Counters counters;
-    private final Wire requests = new Wire(BURST);
-    private final Wire answers = new Wire(BURST);
+    private final Wire requests;
+    private final Wire answers;
     private final Responder responder;
 
-    Requester(Device device) {
+    Requester(Device device, WireFaults wireFaults) {
         this.device = device;
         this.counters = device.counters;
         this.responder = new Responder(device);
+        this.requests = new Wire(BURST, wireFaults, false);
+        this.answers = new Wire(BURST, wireFaults, true);
     }
 
     /** One turn; what was done, for the idle strategy. */
     int takeTurn(DeviceQp qp) {
         int work = responder.deliverHeld(qp);
-        work += complete(qp); // what found its queue full last time
-        if (qp.state == QpState.RTS && qp.completed == qp.acked && !qp.mustWait(device.nowNs())) {
-            work += send(qp);
-            work += complete(qp);
+        work += complete(qp); // what found its queue full last time, or was answered since
+        if (qp.state == QpState.RTS) {
+            if (qp.isTimedOut(device.nowNs())) {
+                counters.increment(DeviceCounter.TIMEOUTS);
+                qp.wentBack = false;
+                retry(qp);
+            }
+            if (qp.completed == qp.acked && !qp.mustWait(device.nowNs())) {
+                work += send(qp);
+                work += complete(qp);
+            }
         }
         if (qp.state == QpState.ERR && qp.completed == qp.posted) {
             work += responder.flush(qp, FLUSH_BURST);
@@ -53,11 +79,14 @@ final class Requester {
         return work;
     }
 
-    /** Fetches, sends and has answered up to a burst of entries. */
+    /** Fetches and sends up to a burst of entries, and takes in what arrives. */
     private int send(DeviceQp qp) {
         int fault = 0;
         int sent = 0;
-        while (sent < BURST && qp.fetched != qp.posted) {
+        if (qp.fetched == qp.acked) {
+            qp.startTimer(device.nowNs());
+        }
+        while (sent < BURST && qp.fetched != qp.posted && qp.fetched - qp.acked < BURST) {
             fault = fetch(qp);
             if (fault != 0) {
                 break;
@@ -65,20 +94,39 @@ final class Requester {
             qp.fetched++;
             sent++;
         }
-        counters.add(DeviceCounter.SENDS_FETCHED, fault == 0 ? sent : sent + 1);
-        Packet packet = requests.receive();
-        while (packet != null) {
-            responder.receive(packet, answers);
-            packet = requests.receive();
+        final long end = qp.fetched;
+        if (qp.sent < end) {
+            qp.sent = end;
         }
-        boolean allAcknowledged = takeAnswers(qp);
-        if (fault != 0 && allAcknowledged) {
+        deliver();
+        if (fault > 0 && qp.acked == end && qp.state == QpState.RTS) {
+            sent++;
             fail(qp, fault); // all before it have succeeded
         }
-        return sent + (fault == 0 ? 0 : 1);
+        counters.add(DeviceCounter.SENDS_FETCHED, sent);
+        return sent;
     }
 
-    /** Puts the next entry on the wire; 0, or the syndrome of what is wrong with it. */
+    /** Takes in what arrives by now, requests and answers; how many. */
+    int deliver() {
+        final long nowNs = device.nowNs();
+        int arrived = 0;
+        Packet packet = requests.receive(nowNs);
+        while (packet != null) {
+            responder.receive(packet, answers);
+            arrived++;
+            packet = requests.receive(nowNs);
+        }
+        packet = answers.receive(nowNs);
+        while (packet != null) {
+            takeAnswer(packet);
+            arrived++;
+            packet = answers.receive(nowNs);
+        }
+        return arrived;
+    }
+
+    /** Puts the next entry on the wire; 0, or the syndrome of what is wrong with it, or NOT_YET. */
     private int fetch(DeviceQp qp) {
         final QueueMemory memory = qp.memory;
         final long sequence = qp.fetched;
@@ -103,7 +151,18 @@ final class Requester {
             }
         }
         final long remoteKey = memory.getLong(slot + WqeLayout.REMOTE_KEY_OFFSET);
-        Packet packet = requests.send();
+        if (opcode == WqeOpcode.READ) {
+            if (qp.maxReads == 0) {
+                return CompletionStatus.LOC_QP_OP_ERR.syndrome();
+            }
+            if (qp.readsUnderWay == qp.maxReads) {
+                return NOT_YET;
+            }
+            qp.readsUnderWay++;
+        }
+        Packet packet = requests.send(device.nowNs());
+        packet.life = qp.life;
+        packet.psns = 1;
         packet.destinationQp = qp.peerNumber;
         packet.sourceQp = qp.number;
         packet.psn = qp.psn(sequence);
@@ -118,45 +177,108 @@ final class Requester {
         return 0;
     }
 
-    /** Takes the answers in; from the first that is no ACK on, the rest of the burst is void. True if all were ACKs. */
-    private boolean takeAnswers(DeviceQp qp) {
-        boolean inOrder = true;
-        Packet answer = answers.receive();
-        while (answer != null) {
-            if (inOrder) {
-                inOrder = takeAnswer(qp, answer);
+    private void takeAnswer(Packet answer) {
+        final DeviceQp qp = device.find(answer.destinationQp);
+        if (qp == null || qp.life != answer.life) {
+            return; // of a life that has ended
+        }
+        final long sequence = qp.sequence(answer.psn);
+        if (answer.answer == Packet.ACK) {
+            if (sequence >= qp.acked && sequence < qp.sent) {
+                acknowledge(qp, sequence, answer);
             }
-            answer = answers.receive();
+            return;
         }
-        if (inOrder && qp.acked != qp.fetched) {
-            throw new IllegalStateException("bug: the wire is empty and " + qp + " still waits for answers");
+        if (sequence < qp.acked || sequence > qp.sent || !acknowledgeBefore(qp, sequence)) {
+            return;
         }
-        qp.fetched = qp.acked;
-        return inOrder;
-    }
-
-    private boolean takeAnswer(DeviceQp qp, Packet answer) {
         switch (answer.answer) {
-            case Packet.ACK -> {
-                qp.acked++;
-                qp.rnrRetries = 0;
-                return true;
+            case Packet.SEQUENCE_NAK -> {
+                goBackOnce(qp);
             }
             case Packet.RNR_NAK -> {
-                if (qp.rnrRetry != QpAttribute.RNR_RETRY_WITHOUT_END && ++qp.rnrRetries > qp.rnrRetry) {
-                    fail(qp, CompletionStatus.RNR_RETRY_EXC_ERR.syndrome());
-                } else {
-                    qp.waitUntil(device.nowNs() + answer.delayNs);
+                if (!qp.mustWait(device.nowNs())) { // else this is a double
+                    missReceive(qp, answer.delayNs);
                 }
-                return false;
             }
             case Packet.BUSY -> {
-                return false;
+                qp.retries = 0; // the peer is there
+                qp.goBack(device.nowNs());
             }
-            default -> {
-                fail(qp, answer.status);
-                return false;
-            }
+            default -> fail(qp, answer.status);
+        }
+    }
+
+    private void acknowledge(DeviceQp qp, long last, Packet answer) {
+        final long first = last + 1 - answer.psns;
+        if (first != qp.acked && !acknowledgeBefore(qp, Math.max(first, qp.acked))) {
+            return;
+        }
+        if (answer.response && last < qp.fetched) {
+            qp.readsUnderWay--;
+        }
+        moveOn(qp, last + 1);
+    }
+
+    /**
+     * The peer has executed all before an entry. False if there is a read among them whose answer has not come: all from
+     * there on is sent again.
+     */
+    private boolean acknowledgeBefore(DeviceQp qp, long end) {
+        final long start = qp.acked;
+        long reached = start;
+        while (reached != end && !isRead(qp, reached)) {
+            reached++;
+        }
+        if (reached != start) {
+            moveOn(qp, reached);
+        }
+        if (reached == end) {
+            return true;
+        }
+        goBackOnce(qp);
+        return false;
+    }
+
+    /** Sends again what the peer misses, unless it has said so before: until something comes of that, it may say so many times. */
+    private void goBackOnce(DeviceQp qp) {
+        if (!qp.wentBack && qp.fetched != qp.acked) {
+            retry(qp);
+            qp.wentBack = true;
+        }
+    }
+
+    private static boolean isRead(DeviceQp qp, long sequence) {
+        long control = qp.memory.getLong(qp.sendQueue.offset(sequence) + WqeLayout.CONTROL_OFFSET);
+        return WqeLayout.opcode(control) == WqeOpcode.READ;
+    }
+
+    private void moveOn(DeviceQp qp, long acked) {
+        qp.acked = acked;
+        if (qp.fetched < acked) {
+            qp.fetched = acked; // an answer that came after all
+        }
+        qp.retries = 0;
+        qp.rnrRetries = 0;
+        qp.wentBack = false;
+        qp.startTimer(device.nowNs());
+    }
+
+    private void retry(DeviceQp qp) {
+        if (++qp.retries > qp.retryLimit) {
+            fail(qp, CompletionStatus.RETRY_EXC_ERR.syndrome());
+        } else {
+            qp.goBack(device.nowNs());
+        }
+    }
+
+    private void missReceive(DeviceQp qp, long delayNs) {
+        if (qp.rnrRetry != QpAttribute.RNR_RETRY_WITHOUT_END && ++qp.rnrRetries > qp.rnrRetry) {
+            fail(qp, CompletionStatus.RNR_RETRY_EXC_ERR.syndrome());
+        } else {
+            qp.retries = 0; // the peer is there
+            qp.goBack(device.nowNs());
+            qp.waitUntil(device.nowNs() + delayNs);
         }
     }
 

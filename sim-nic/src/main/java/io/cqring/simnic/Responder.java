@@ -16,18 +16,21 @@ import io.cqring.simnic.wire.Wire;
 
 /**
  * Receiving side of the device: checks a message, moves its bytes, reports it to the receiver and answers the
- * requester. A message that is refused moved nothing.
+ * requester. A message that is refused moved nothing. Messages are executed in the order of their numbers: one that comes too early is
+ * dropped, and the requester told once from where to send again; one that comes again is acknowledged again and not executed again, but
+ * for a read that the requester still waits for.
  *
  * <pre>
  *   what is wrong                                       responder's completion   requester's completion   responder
- *   not in RTR, RTS, SQD; gone; other peer; wrong PSN   none                     RETRY_EXC_ERR            unharmed
+ *   not in RTR, RTS, SQD; gone; other peer; wrong PSN   none, no answer          RETRY_EXC_ERR in time    unharmed
  *   rkey, range, or right of region or queue pair       none                     REM_ACCESS_ERR           to ERR
  *   no receive posted                                   none                     RNR_RETRY_EXC_ERR,       unharmed
  *                                                                                after the retries
  *   message longer than the receive                     LOC_LEN_ERR              REM_INV_REQ_ERR          to ERR
  *   receive's lkey, range or right                      LOC_PROT_ERR             REM_OP_ERR               to ERR
  *   receive entry malformed                             LOC_QP_OP_ERR            REM_OP_ERR               to ERR
- *   impossible receive doorbell                         none                     RETRY_EXC_ERR            to ERR
+ *   a read that is not allowed (MAX_DESTINATION_READS)  none                     REM_INV_REQ_ERR          to ERR
+ *   impossible receive doorbell                         none, no answer          RETRY_EXC_ERR in time    to ERR
  * </pre>
  *
  * <p>A receive completion that finds its queue full (policy BACKPRESSURE) is held: bytes are moved and the message is
@@ -45,18 +48,54 @@ final class Responder {
 
     /** Takes one message and answers it. */
     void receive(Packet message, Wire answers) {
-        DeviceQp qp = device.find(message.destinationQp);
-        if (qp == null || !qp.state.answers() || qp.peerNumber != message.sourceQp) {
-            nak(message, answers, CompletionStatus.RETRY_EXC_ERR);
-        } else if (message.psn != qp.expectedPsn) {
-            // Behind a message that must come again; or the two sides were given different first numbers, and then
-            // this is the first answer the requester gets.
+        final DeviceQp qp = device.find(message.destinationQp);
+        final DeviceQp requester = device.find(message.sourceQp);
+        if (qp == null
+                || !qp.state.answers()
+                || qp.peerNumber != message.sourceQp
+                || requester == null
+                || requester.life != message.life
+                || (message.local != null && !message.local.isRegistered())) {
             counters.increment(DeviceCounter.PACKETS_DROPPED);
-            nak(message, answers, CompletionStatus.RETRY_EXC_ERR);
-        } else if (qp.receiveHeld) {
-            answer(message, answers, Packet.BUSY);
-        } else {
-            execute(qp, message, answers);
+            return;
+        }
+        if (message.psn == qp.expectedPsn) {
+            if (qp.receiveHeld) {
+                qp.refused = true;
+                answer(message, answers, Packet.BUSY);
+            } else {
+                execute(qp, message, answers);
+            }
+        } else if (qp.ahead(message.psn) > 0) {
+            counters.increment(DeviceCounter.PACKETS_DROPPED);
+            if (!qp.refused) {
+                qp.refused = true;
+                counters.increment(DeviceCounter.SEQUENCE_NAKS);
+                answer(message, answers, Packet.SEQUENCE_NAK).psn = qp.expectedPsn;
+            }
+        } else if (qp.hasExecuted(message.psn)) {
+            executeAgain(qp, requester, message, answers);
+        } else { // the two sides were given different first numbers
+            counters.increment(DeviceCounter.PACKETS_DROPPED);
+        }
+    }
+
+    private void executeAgain(DeviceQp qp, DeviceQp requester, Packet message, Wire answers) {
+        counters.increment(DeviceCounter.DUPLICATES);
+        if (message.opcode != WqeOpcode.READ) {
+            Packet answer = answer(message, answers, Packet.ACK);
+            answer.psn = (qp.expectedPsn - 1) & DeviceQp.PSN_MASK; // the last executed: this one or a later one
+            answer.psns = 0;
+        } else if (requester.isUnanswered(message.psn)) {
+            MemoryRegion remote = findRemote(qp, message, AccessRights.REMOTE_READ);
+            if (remote != null || message.length == 0) {
+                if (message.length != 0) {
+                    moveBytes(message, remote, message.remoteAddress);
+                }
+                acknowledge(message, answers);
+            } else {
+                refuseAccess(qp, message, answers);
+            }
         }
     }
 
@@ -66,25 +105,26 @@ final class Responder {
         MemoryRegion remote = null;
         if (toRegion && message.length != 0) {
             int right = opcode == WqeOpcode.READ ? AccessRights.REMOTE_READ : AccessRights.REMOTE_WRITE;
-            if ((qp.rights & right) != 0) {
-                remote = device.regions.findRemote(
-                        message.rkey, qp.domain, message.remoteAddress, message.length, right);
-            }
+            remote = findRemote(qp, message, right);
             if (remote == null) {
-                device.fail(qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome());
-                nak(message, answers, CompletionStatus.REM_ACCESS_ERR);
+                refuseAccess(qp, message, answers);
                 return;
             }
+        }
+        if (opcode == WqeOpcode.READ && qp.maxPeerReads == 0) {
+            device.fail(qp, EventType.WQ_INVAL_REQ_ERROR, CompletionStatus.REM_INV_REQ_ERR.syndrome());
+            nak(message, answers, CompletionStatus.REM_INV_REQ_ERR);
+            return;
         }
         final boolean takesReceive = WqeOpcode.consumesReceive(opcode);
         if (takesReceive && qp.receivesConsumed == qp.receivesPosted) {
             if (!qp.readReceiveDoorbell()) {
                 device.badDoorbell(qp);
-                nak(message, answers, CompletionStatus.RETRY_EXC_ERR);
                 return;
             }
             if (qp.receivesConsumed == qp.receivesPosted) {
                 counters.increment(DeviceCounter.RNR_NAKS);
+                qp.refused = true;
                 answer(message, answers, Packet.RNR_NAK).delayNs = qp.rnrDelayNs;
                 return;
             }
@@ -104,21 +144,36 @@ final class Responder {
             }
         }
         if (message.length != 0) {
-            long limit = Math.min(message.length, device.copyLimitBytes);
-            // Edge DATA, device end: these bytes, then the release of the completion that reports them (CqPort.write,
-            // and CompletionWriter.publish below it). Partner: the host that polls the completion, then reads the
-            // bytes. Weaker, or the other way round: the host reads what was there before. Shown by DataEdgeTest.
-            long copied = opcode == WqeOpcode.READ
-                    ? RegionTable.copy(message.local, message.localAddress, remote, target, limit, device.faults)
-                    : RegionTable.copy(remote, target, message.local, message.localAddress, limit, device.faults);
-            counters.add(DeviceCounter.BYTES_COPIED, copied);
+            moveBytes(message, remote, target);
         }
-        qp.expectNextPsn();
+        qp.expectNext(message.psns);
         counters.increment(DeviceCounter.MESSAGES_EXECUTED);
         if (takesReceive) {
             reportReceive(qp, message);
         }
-        answer(message, answers, Packet.ACK);
+        acknowledge(message, answers);
+    }
+
+    private MemoryRegion findRemote(DeviceQp qp, Packet message, int right) {
+        return (qp.rights & right) == 0
+                ? null
+                : device.regions.findRemote(message.rkey, qp.domain, message.remoteAddress, message.length, right);
+    }
+
+    private void refuseAccess(DeviceQp qp, Packet message, Wire answers) {
+        device.fail(qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome());
+        nak(message, answers, CompletionStatus.REM_ACCESS_ERR);
+    }
+
+    private void moveBytes(Packet message, MemoryRegion region, long address) {
+        long limit = Math.min(message.length, device.copyLimitBytes);
+        // Edge DATA, device end: these bytes, then the release of the completion that reports them (CqPort.write,
+        // and CompletionWriter.publish below it). Partner: the host that polls the completion, then reads the
+        // bytes. Weaker, or the other way round: the host reads what was there before. Shown by DataEdgeTest.
+        long copied = message.opcode == WqeOpcode.READ
+                ? RegionTable.copy(message.local, message.localAddress, region, address, limit, device.faults)
+                : RegionTable.copy(region, address, message.local, message.localAddress, limit, device.faults);
+        counters.add(DeviceCounter.BYTES_COPIED, copied);
     }
 
     /** What is wrong with a receive that is to take so many bytes, buffer aside; 0 if nothing is. */
@@ -256,14 +311,25 @@ final class Responder {
         }
     }
 
-    private static Packet answer(Packet message, Wire answers, int kind) {
-        Packet answer = answers.send();
+    private Packet answer(Packet message, Wire answers, int kind) {
+        Packet answer = answers.send(device.nowNs());
+        answer.destinationQp = message.sourceQp;
+        answer.sourceQp = message.destinationQp;
+        answer.life = message.life;
         answer.psn = message.psn;
         answer.answer = kind;
+        answer.response = false;
         return answer;
     }
 
-    private static void nak(Packet message, Wire answers, CompletionStatus status) {
+    private void acknowledge(Packet message, Wire answers) {
+        Packet answer = answer(message, answers, Packet.ACK);
+        answer.psn = (message.psn + message.psns - 1) & DeviceQp.PSN_MASK;
+        answer.psns = message.psns;
+        answer.response = message.opcode == WqeOpcode.READ;
+    }
+
+    private void nak(Packet message, Wire answers, CompletionStatus status) {
         answer(message, answers, Packet.NAK).status = status.syndrome();
     }
 }

@@ -10,6 +10,7 @@ import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
@@ -62,6 +63,9 @@ public final class SimNic implements AutoCloseable {
     /** How far the virtual clock advances with each {@link #step}, in nanoseconds. */
     public static final long STEP_NS = 1_000;
 
+    /** 1.05 ms: the answer of a peer in the same process comes within one pass. */
+    private static final int CONNECT_TIMEOUT = 8;
+
     private static final int IDLE = 0;
     private static final int STEPPING = 1;
     private static final int STARTED = 2;
@@ -84,7 +88,8 @@ public final class SimNic implements AutoCloseable {
     private SimNic(Builder builder) {
         clock = builder.clock;
         commandTimeoutNs = builder.commandTimeoutNs;
-        device = new Device(builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults);
+        device = new Device(
+                builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults, builder.wireFaults);
     }
 
     /**
@@ -522,7 +527,7 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Connects two queue pairs in state RESET, through all states to RTS: all rights, retries without end for a
-     * missing receive.
+     * missing receive, seven retries for a missing answer, after 1.05 ms each.
      *
      * @param a one
      * @param b the other; may be the same one, connected to itself
@@ -550,7 +555,7 @@ public final class SimNic implements AutoCloseable {
 
     private void connectHalf(QueuePair queuePair, QueuePair peer, int rnrRetry) {
         QpAttributes toRts = new QpAttributes()
-                .set(QpAttribute.TIMEOUT, 14)
+                .set(QpAttribute.TIMEOUT, CONNECT_TIMEOUT)
                 .set(QpAttribute.RETRY_COUNT, 7)
                 .set(QpAttribute.RNR_RETRY, rnrRetry)
                 .set(QpAttribute.SEND_PSN, firstPsn(queuePair))
@@ -637,6 +642,7 @@ public final class SimNic implements AutoCloseable {
         private long copyLimitBytes = Long.MAX_VALUE;
         private NanoClock clock = SystemNanoClock.INSTANCE;
         private DeviceFaults faults = DeviceFaults.NONE;
+        private WireFaults wireFaults;
         private long commandTimeoutNs = 10_000_000_000L;
 
         private Builder() {}
@@ -691,6 +697,18 @@ public final class SimNic implements AutoCloseable {
          */
         public Builder faults(DeviceFaults faults) {
             this.faults = Objects.requireNonNull(faults, "faults");
+            return this;
+        }
+
+        /**
+         * Sets what happens to packets between queue pairs; unless set, they all arrive at once. Reliable connections deliver each message
+         * once and in order all the same, or fail with RETRY_EXC_ERR.
+         *
+         * @param wireFaults the faults; of this NIC alone
+         * @return this
+         */
+        public Builder wireFaults(WireFaults wireFaults) {
+            this.wireFaults = Objects.requireNonNull(wireFaults, "wire faults");
             return this;
         }
 

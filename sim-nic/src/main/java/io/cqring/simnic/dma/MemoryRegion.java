@@ -3,7 +3,7 @@ package io.cqring.simnic.dma;
 import io.cqring.memory.QueueMemory;
 
 /**
- * A range of virtual addresses that the device may use, and the memory behind it. Immutable; any thread.
+ * A range of virtual addresses that the device may use, and the memory behind it. What the host sees of it is immutable; any thread.
  *
  * <pre>
  *   plain    |################################|     every byte has memory behind it
@@ -35,6 +35,9 @@ public final class MemoryRegion {
     private final int rights;
     private final int lkey;
     private final int rkey;
+
+    /** Of the thread that has the table. */
+    boolean deregistered;
 
     MemoryRegion(
             ProtectionDomain domain,
@@ -131,6 +134,15 @@ public final class MemoryRegion {
      */
     public int memoryOffset(long address) {
         return covers(address, 1) && residentRun(address) > 0 ? resident(address) : -1;
+    }
+
+    /**
+     * Whether its keys are still good. For the device's thread.
+     *
+     * @return false once it was taken out of its table
+     */
+    public boolean isRegistered() {
+        return !deregistered;
     }
 
     /** Whether the range lies within the region: exact for all 64-bit addresses. */

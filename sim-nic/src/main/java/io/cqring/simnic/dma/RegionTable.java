@@ -139,6 +139,7 @@ public final class RegionTable {
             throw new IllegalArgumentException("not registered here: " + region);
         }
         regions[index] = null;
+        region.deregistered = true;
         free.add(index);
     }
 

@@ -7,26 +7,38 @@ import io.cqring.simnic.dma.MemoryRegion;
  * preallocated and reused; each sender sets every field that its kind has.
  */
 public final class Packet {
-    /** Answer: the message was executed. */
+    /** Answer: the message was executed, and every one before it. */
     public static final int ACK = 0;
 
-    /** Answer: the message was refused for good; {@link #status} says why. */
+    /** Answer: the message was refused for good; {@link #status} says why. Every one before it was executed. */
     public static final int NAK = 1;
 
-    /** Answer: no receive was posted, try again after {@link #delayNs}. */
+    /** Answer: no receive was posted, try again after {@link #delayNs}. Every one before it was executed. */
     public static final int RNR_NAK = 2;
 
     /** Answer: the responder waits for room in its completion queue, try again; not counted against any limit. */
     public static final int BUSY = 3;
 
-    /** Requests: number of the queue pair that is asked. */
+    /** Answer: the message with this number is expected and did not come; every one before it was executed. */
+    public static final int SEQUENCE_NAK = 4;
+
+    /** Both: number of the queue pair it is for. */
     public int destinationQp;
 
-    /** Requests: number of the queue pair that asks. */
+    /** Both: number of the queue pair that sends it. */
     public int sourceQp;
 
-    /** Both: packet sequence number, 24 bits; an answer has that of its message. */
+    /** Both: which life of the requester it belongs to; what is under way when that ends is as good as lost. */
+    public long life;
+
+    /**
+     * Both: packet sequence number, 24 bits. Requests: the first that the message takes. ACK: the last that is
+     * acknowledged. Other answers: that of the message they are about.
+     */
     public int psn;
+
+    /** Requests: sequence numbers that the message takes. ACK: those of the message answered; 0 if it answers none. */
+    public int psns;
 
     /** Requests: operation, one of {@code WqeOpcode}. */
     public int opcode;
@@ -54,7 +66,7 @@ public final class Packet {
     /** Requests with bytes: first byte there. */
     public long localAddress;
 
-    /** Answers: ACK, NAK, RNR_NAK or BUSY. */
+    /** Answers: ACK, NAK, RNR_NAK, BUSY or SEQUENCE_NAK. */
     public int answer;
 
     /** NAK: syndrome of the requester's completion. */
@@ -63,5 +75,33 @@ public final class Packet {
     /** RNR_NAK: time to wait, in nanoseconds. */
     public long delayNs;
 
+    /** ACK: whether it brings what a read asked for; no other ACK acknowledges a read. */
+    public boolean response;
+
+    /** On a wire with faults: when it arrives, and which of those that arrive together comes first. */
+    long arrivesNs;
+
+    long order;
+
     Packet() {}
+
+    void copyFrom(Packet other) {
+        destinationQp = other.destinationQp;
+        sourceQp = other.sourceQp;
+        life = other.life;
+        psn = other.psn;
+        psns = other.psns;
+        opcode = other.opcode;
+        solicited = other.solicited;
+        length = other.length;
+        immediate = other.immediate;
+        remoteAddress = other.remoteAddress;
+        rkey = other.rkey;
+        local = other.local;
+        localAddress = other.localAddress;
+        answer = other.answer;
+        status = other.status;
+        delayNs = other.delayNs;
+        response = other.response;
+    }
 }
