@@ -1,12 +1,17 @@
 package io.cqring.simnic;
 
+import io.cqring.cq.CompletionStatus;
 import io.cqring.memory.QueueMemory;
 import io.cqring.ring.RingGeometry;
+import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
+import io.cqring.simnic.qp.QpType;
+import io.cqring.simnic.qp.WqeLayout;
+import java.util.Arrays;
 
 /**
  * The device's own record of a queue pair. Device thread only; what the host may see of it is in {@link QpMemory}.
@@ -15,12 +20,18 @@ import io.cqring.simnic.qp.QpState;
  *   send queue      completed &lt;= acked &lt;= fetched &lt;= sent &lt;= posted &lt;= completed + depth    (64-bit counts of entries)
  *                   |  reported  |  answered  | on the wire | to be sent again | to be sent
  *                                             on a wire without faults fetched == acked between turns
- *   receive queue   consumed &lt;= receivesPosted &lt;= consumed + depth
  * </pre>
+ *
+ * <p>The receive queue is a {@link ReceiveQueue}, its own or a shared one.
  */
 final class DeviceQp {
     /** Packet sequence numbers have 24 bits. */
     static final int PSN_MASK = 0xFF_FFFF;
+
+    private static final long NEVER = Long.MAX_VALUE;
+
+    /** Results of atomics kept: more than a requester can have on the wire. */
+    private static final int ATOMICS_KEPT = 32;
 
     /** 32 minus the bits of a packet sequence number: shifting there and back makes a difference of two signed. */
     private static final int PSN_SHIFT = 8;
@@ -35,7 +46,11 @@ final class DeviceQp {
     final CqPort receivePort;
     final QueueMemory memory;
     final RingGeometry sendQueue;
-    final RingGeometry receiveQueue;
+    final ReceiveQueue receives;
+    final QpType type;
+
+    /** The memory of its entries, as a region: where inline data come from. */
+    final MemoryRegion entries;
 
     QpState state = QpState.RESET;
 
@@ -47,6 +62,7 @@ final class DeviceQp {
 
     // Attributes.
     int rights;
+    int qkey;
     int peerNumber;
     int expectedPsn;
     int firstPsn;
@@ -69,11 +85,19 @@ final class DeviceQp {
     /** Entries that have been on the wire at least once. */
     long sent;
 
-    /** Reads on the wire. */
+    /** Reads and atomics on the wire. */
     int readsUnderWay;
 
-    /** Syndrome of the entry at {@code acked}, the one that failed; 0 if none did. */
+    /** Entries from here on, up to {@code flushEnd}, are flushed; NEVER if none is. */
+    private long flushFrom = NEVER;
+
+    private long flushEnd = NEVER;
+
+    /** Syndrome of the entry at {@code flushFrom}, if it is the one that failed; 0 if none did. */
     int failure;
+
+    /** In SQD: the host wants to know when it has drained, and does not yet. */
+    boolean drainNotice;
 
     /** Retries of the entry at {@code acked} for want of a receive. */
     int rnrRetries;
@@ -98,9 +122,11 @@ final class DeviceQp {
     /** The peer has been told that the message expected did not come, or must come again. */
     boolean refused;
 
-    // Receive queue.
-    long receivesPosted;
-    long receivesConsumed;
+    /** Results of the last atomics, for those that come again: number and value, the oldest at {@code nextAtomic}. Null if there were none. */
+    private int[] atomicPsns;
+
+    private long[] atomicValues;
+    private int nextAtomic;
 
     // A receive completion that found its queue full.
     boolean receiveHeld;
@@ -109,15 +135,25 @@ final class DeviceQp {
     long heldLength;
     long heldDetail;
 
-    DeviceQp(int number, int slot, ProtectionDomain domain, CqPort sendPort, CqPort receivePort, QpMemory qpMemory) {
+    DeviceQp(
+            int number,
+            int slot,
+            QpType type,
+            ProtectionDomain domain,
+            CqPort sendPort,
+            CqPort receivePort,
+            QpMemory qpMemory,
+            ReceiveQueue receives) {
         this.number = number;
         this.slot = slot;
+        this.type = type;
         this.domain = domain;
         this.sendPort = sendPort;
         this.receivePort = receivePort;
         this.memory = qpMemory.memory();
         this.sendQueue = qpMemory.sendQueue();
-        this.receiveQueue = qpMemory.receiveQueue();
+        this.receives = receives;
+        this.entries = MemoryRegion.ofDevice(memory);
         publishState(QpState.RESET);
     }
 
@@ -134,7 +170,9 @@ final class DeviceQp {
             expectedPsn = attributes.getOrElse(QpAttribute.RECEIVE_PSN, 0);
             psnsExecuted = 0;
             refused = false;
+            atomicPsns = null;
         }
+        qkey = attributes.getOrElse(QpAttribute.QKEY, qkey);
         firstPsn = attributes.getOrElse(QpAttribute.SEND_PSN, firstPsn);
         rnrRetry = attributes.getOrElse(QpAttribute.RNR_RETRY, rnrRetry);
         retryLimit = attributes.getOrElse(QpAttribute.RETRY_COUNT, retryLimit);
@@ -159,12 +197,17 @@ final class DeviceQp {
         sent = 0;
         readsUnderWay = 0;
         failure = 0;
+        flushFrom = NEVER;
+        flushEnd = NEVER;
+        drainNotice = false;
         rnrRetries = 0;
         retries = 0;
         wentBack = false;
         waiting = false;
-        receivesPosted = 0;
-        receivesConsumed = 0;
+        if (!receives.isShared()) {
+            receives.posted = 0;
+            receives.consumed = 0;
+        }
         receiveHeld = false;
         memory.putLongOpaque(QpMemory.RECEIVES_FLUSHED, 0);
         publishState(QpState.RESET);
@@ -179,6 +222,80 @@ final class DeviceQp {
     boolean mustWait(long nowNs) {
         waiting = waiting && nowNs - waitUntilNs < 0;
         return waiting;
+    }
+
+    /** Whether entries that have been sent before are sent, and answers taken. */
+    boolean isSending() {
+        return state == QpState.RTS || state == QpState.SQD;
+    }
+
+    /** Whether the send queue is flushed, what is posted from now on as well. */
+    boolean isFlushing() {
+        return state == QpState.ERR || state == QpState.SQE;
+    }
+
+    /** From the oldest entry that is not answered on all are flushed. */
+    void beginFlush() {
+        if (flushFrom == NEVER || completed >= flushEnd) {
+            flushFrom = acked;
+        } // else what was to be flushed before is not all reported yet
+        flushEnd = NEVER;
+    }
+
+    /** What has been posted so far is still flushed, what comes from now on is sent. */
+    void endFlush() {
+        skipTo(posted);
+        flushEnd = posted;
+    }
+
+    /** Entries before this one will not be sent, or not again, and take no numbers. */
+    void skipTo(long sequence) {
+        firstPsn = (firstPsn - (int) (sequence - acked)) & PSN_MASK;
+        acked = sequence;
+        fetched = sequence;
+        if (sent < sequence) {
+            sent = sequence;
+        }
+    }
+
+    /** Syndrome that an entry about to be completed has. */
+    int syndrome(long sequence) {
+        if (sequence < flushFrom || sequence >= flushEnd) {
+            return 0;
+        }
+        return sequence == flushFrom && failure != 0 ? failure : CompletionStatus.WR_FLUSH_ERR.syndrome();
+    }
+
+    /** Entries that the one at a sequence takes: 2 if it has an extension, of those posted. */
+    int entries(long sequence, long control) {
+        return WqeLayout.isChained(control) && sequence + 1 < posted ? 2 : 1;
+    }
+
+    void keepAtomic(int psn, long value) {
+        if (atomicPsns == null) {
+            atomicPsns = new int[ATOMICS_KEPT];
+            Arrays.fill(atomicPsns, -1);
+            atomicValues = new long[ATOMICS_KEPT];
+        }
+        atomicPsns[nextAtomic] = psn;
+        atomicValues[nextAtomic] = value;
+        nextAtomic = (nextAtomic + 1) & (ATOMICS_KEPT - 1);
+    }
+
+    /** Place of the result of an atomic, for {@link #atomicValue}; -1 if it is not kept, or was none. */
+    int findAtomic(int psn) {
+        if (atomicPsns != null) {
+            for (int i = 0; i < ATOMICS_KEPT; i++) {
+                if (atomicPsns[i] == psn) {
+                    return i;
+                }
+            }
+        }
+        return -1;
+    }
+
+    long atomicValue(int place) {
+        return atomicValues[place];
     }
 
     void startTimer(long nowNs) {
@@ -227,6 +344,11 @@ final class DeviceQp {
         return -ahead(psn) <= psnsExecuted;
     }
 
+    /** After a number that need not be the one expected: what lies between is given up. */
+    void expectAfter(int psn, int psns) {
+        expectedPsn = (psn + psns) & PSN_MASK;
+    }
+
     void expectNext(int psns) {
         expectedPsn = (expectedPsn + psns) & PSN_MASK;
         psnsExecuted += psns;
@@ -245,17 +367,6 @@ final class DeviceQp {
             return false;
         }
         posted = record;
-        return true;
-    }
-
-    /** Takes the receive doorbell record over; as {@link #readSendDoorbell}. */
-    boolean readReceiveDoorbell() {
-        // Edge DOORBELL, device end, as above. Partner: QueuePair.ringReceiveDoorbell.
-        long record = memory.getLongAcquire(QpMemory.RECEIVE_DOORBELL);
-        if (record - receivesPosted < 0 || record - receivesConsumed > receiveQueue.capacity()) {
-            return false;
-        }
-        receivesPosted = record;
         return true;
     }
 

@@ -146,7 +146,7 @@ class DoorbellTest {
             memory = QpMemory.allocate(depth, depth);
             device.attach(cq);
             ProtectionDomain domain = device.allocateDomain();
-            int number = device.createQueuePair(domain, cq, cq, memory);
+            int number = device.createQueuePair(io.cqring.simnic.qp.QpType.RC, domain, cq, cq, memory, 0);
             register = Device.registerOffset(device.slotOf(number));
             queuePair = new QueuePair(number, memory, device.uarPage, register);
             device.modify(number, QpState.INIT, Connecting.init());

@@ -39,6 +39,9 @@ public final class MemoryRegion {
     /** Of the thread that has the table. */
     boolean deregistered;
 
+    /** Of the thread that has the table: its keys have been made invalid. */
+    boolean invalidated;
+
     MemoryRegion(
             ProtectionDomain domain,
             long address,
@@ -61,6 +64,17 @@ public final class MemoryRegion {
         this.residentStride = roundUp(residentBytes);
         this.lkey = lkey;
         this.rkey = rkey;
+    }
+
+    /**
+     * A region of the device's own, in no table: all of a memory, from address 0 on.
+     *
+     * @param memory the memory
+     * @return the region
+     */
+    public static MemoryRegion ofDevice(QueueMemory memory) {
+        return new MemoryRegion(
+                null, 0, memory.sizeBytes(), AccessRights.ALL, memory, 0, ONE_PAGE, memory.sizeBytes(), 0, 0);
     }
 
     private static long roundUp(long residentBytes) {

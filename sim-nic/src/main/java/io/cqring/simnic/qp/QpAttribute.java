@@ -7,7 +7,7 @@ public enum QpAttribute {
     /** Port of the device; there is one. */
     PORT(1, 1),
     /** What the peer may do through this queue pair: bits of {@code AccessRights}. */
-    ACCESS_RIGHTS(0, 7),
+    ACCESS_RIGHTS(0, 15),
     /** Address of the peer's port, a LID; there is one device on the wire. */
     DESTINATION_LID(1, 1),
     /** Path MTU in bytes. Checked; a message is one packet all the same. */
@@ -16,7 +16,7 @@ public enum QpAttribute {
     DESTINATION_QP(0, 0xFF_FFFF),
     /** First packet sequence number expected from the peer. */
     RECEIVE_PSN(0, 0xFF_FFFF),
-    /** Reads the peer may have under way; with 0 they are refused. Not counted beyond that. */
+    /** Reads and atomics the peer may have under way; with 0 they are refused. Not counted beyond that. */
     MAX_DESTINATION_READS(0, 255),
     /** Code of the time a peer waits after it found no receive posted, see {@link #rnrDelayNs}. */
     MIN_RNR_TIMER(0, 31),
@@ -28,8 +28,14 @@ public enum QpAttribute {
     RNR_RETRY(0, 7),
     /** First packet sequence number sent. */
     SEND_PSN(0, 0xFF_FFFF),
-    /** Reads this side may have under way; with 0 it can have none. */
-    MAX_READS(0, 255);
+    /** Reads and atomics this side may have under way; with 0 it can have none. */
+    MAX_READS(0, 255),
+    /** Datagrams: the key that a message must bring to be received. Any 32 bits. */
+    QKEY(Integer.MIN_VALUE, Integer.MAX_VALUE),
+    /** To SQD: 1 asks for an asynchronous event once the send queue has drained. */
+    SQD_NOTIFY(0, 1),
+    /** The state that the caller believes the queue pair is in, by its number; if it is in another, nothing is changed. */
+    CURRENT_STATE(2, 5);
 
     /** Value of {@link #RNR_RETRY} that means without end. */
     public static final int RNR_RETRY_WITHOUT_END = 7;

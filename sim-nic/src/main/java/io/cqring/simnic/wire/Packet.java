@@ -66,6 +66,21 @@ public final class Packet {
     /** Requests with bytes: first byte there. */
     public long localAddress;
 
+    /** Requests with bytes in several pieces: all of them; then {@link #local} means nothing. Null as long as there were none. */
+    public SegmentList segments;
+
+    /** Requests: whether the bytes are in {@link #segments}. */
+    public boolean scattered;
+
+    /** Atomics: what to compare with, or what to add. */
+    public long operand;
+
+    /** COMPARE_SWAP: what to store. ACK of an atomic: what was there. */
+    public long value;
+
+    /** Datagrams: the key that the receiver must have. */
+    public int qkey;
+
     /** Answers: ACK, NAK, RNR_NAK, BUSY or SEQUENCE_NAK. */
     public int answer;
 
@@ -75,7 +90,7 @@ public final class Packet {
     /** RNR_NAK: time to wait, in nanoseconds. */
     public long delayNs;
 
-    /** ACK: whether it brings what a read asked for; no other ACK acknowledges a read. */
+    /** ACK: whether it brings what a read or an atomic asked for; no other ACK acknowledges such. */
     public boolean response;
 
     /** On a wire with faults: when it arrives, and which of those that arrive together comes first. */
@@ -84,6 +99,15 @@ public final class Packet {
     long order;
 
     Packet() {}
+
+    /**
+     * Whether the requester's regions can still be used.
+     *
+     * @return false if one was taken out
+     */
+    public boolean hasBytes() {
+        return scattered ? segments.isRegistered() : local == null || local.isRegistered();
+    }
 
     void copyFrom(Packet other) {
         destinationQp = other.destinationQp;
@@ -99,6 +123,16 @@ public final class Packet {
         rkey = other.rkey;
         local = other.local;
         localAddress = other.localAddress;
+        scattered = other.scattered;
+        if (scattered) {
+            if (segments == null) {
+                segments = new SegmentList();
+            }
+            segments.copyFrom(other.segments);
+        }
+        operand = other.operand;
+        value = other.value;
+        qkey = other.qkey;
         answer = other.answer;
         status = other.status;
         delayNs = other.delayNs;
