@@ -11,14 +11,20 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.dma.RegionTable;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.moderation.ArmedRing;
 import io.cqring.simnic.moderation.QueueEvents;
 import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.profile.VendorWriter;
+import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
+import io.cqring.simnic.qp.QpType;
+import io.cqring.simnic.qp.WqeLayout;
+import io.cqring.simnic.wire.Packet;
+import io.cqring.simnic.wire.SegmentList;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,13 +44,14 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
  * <pre>
  *   1  commands
  *   2  doorbells: each register of the UAR page that changed makes its queue pair active
- *   3  turns: each active queue pair, in turn, a bounded number of entries
+ *   3  wire: what arrives, if it has faults
+ *   4  turns: each active queue pair, in turn, a bounded number of entries
  *        Requester.takeTurn: fetch WQE ─► wire ─► Responder.receive: bytes, receive completion ─► answer ─► send completion
- *   4  events: each completion queue whose host asked for one, see QueueEvents
+ *   5  events: each completion queue whose host asked for one, see QueueEvents
  * </pre>
  *
- * <p>The wire is empty between turns, so commands and resets never meet a packet under way, and what a turn touches
- * stays in the cache. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one
+ * <p>A wire without faults is empty between turns, so what a turn touches stays in the cache. On one with faults packets outlive commands
+ * and resets; each names the life of the queue pair that sent it, and is dropped when that has ended. All fields belong to the thread that runs the pass; {@link SimNic} sees to it that there is one
  * at a time.
  */
 final class Device implements Agent {
@@ -74,9 +81,21 @@ final class Device implements Agent {
     final EventQueue asynchronousEvents;
 
     private final MpscUnboundedAtomicArrayQueue<Command<?>> commands = new MpscUnboundedAtomicArrayQueue<>(64);
+    /** Addresses fe80::, in memory order. */
+    private static final long LINK_LOCAL = 0x80FEL;
+
+    /** What the device reads, changes and writes back, or writes by itself. */
+    private final QueueMemory scratch = QueueMemory.allocate(64);
+
+    final MemoryRegion scratchRegion = MemoryRegion.ofDevice(scratch);
+
+    private final List<ReceiveQueue> sharedQueues = new ArrayList<>();
+    private int sharedQueuesMade;
+
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final NanoClock clock;
     private final Requester requester;
+    private long lives;
 
     private final int slotMask;
     private final DeviceQp[] bySlot;
@@ -104,7 +123,7 @@ final class Device implements Agent {
 
     private long nowNs;
 
-    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults) {
+    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults, WireFaults wireFaults) {
         this.slotMask = maxQueuePairs - 1;
         this.copyLimitBytes = copyLimitBytes;
         this.clock = clock;
@@ -118,7 +137,7 @@ final class Device implements Agent {
         this.asynchronousEvents = EventQueue.builder(
                         Math.min(MOST_EVENTS, Integer.highestOneBit(maxQueuePairs + SPARE_EVENTS - 1) << 1))
                 .create();
-        this.requester = new Requester(this);
+        this.requester = new Requester(this, wireFaults);
     }
 
     static int registerOffset(int slot) {
@@ -163,6 +182,8 @@ final class Device implements Agent {
             command = commands.poll();
         }
         scanDoorbells();
+        nowNs = timeNs();
+        work += requester.deliver();
         work += takeTurns();
         return work + serveEvents();
     }
@@ -202,6 +223,13 @@ final class Device implements Agent {
             badDoorbell(qp);
         }
         activate(qp);
+    }
+
+    void badReceiveDoorbell(DeviceQp qp) {
+        if (qp.receives.isShared()) {
+            post(EventType.SRQ_CATAS_ERROR, qp.receives.number, 0, 0);
+        }
+        badDoorbell(qp);
     }
 
     void badDoorbell(DeviceQp qp) {
@@ -267,7 +295,7 @@ final class Device implements Agent {
     }
 
     /** Posts an asynchronous event. A full queue counts what it loses; one that the host has closed takes nothing. */
-    private void post(EventType type, int number, int syndrome, long detail) {
+    void post(EventType type, int number, int syndrome, long detail) {
         try {
             asynchronousEvents.writer().post(type, number, 0, syndrome, detail);
         } catch (IllegalStateException closed) {
@@ -286,8 +314,94 @@ final class Device implements Agent {
             return;
         }
         counters.increment(DeviceCounter.QPS_TO_ERROR);
+        qp.life = newLife();
+        qp.beginFlush();
         qp.publishState(QpState.ERR);
+        if (!qp.receiveHeld) {
+            postLastReceive(qp);
+        }
         activateUnrung(qp);
+    }
+
+    /** A queue pair in ERR has taken its last receive from the queue it shares, if it does. */
+    void postLastReceive(DeviceQp qp) {
+        if (qp.receives.isShared()) {
+            post(EventType.SRQ_LAST_WQE, qp.number, 0, 0);
+        }
+    }
+
+    /** A send of an unreliable queue pair has failed: its sends are flushed, its receives go on. */
+    void toSendError(DeviceQp qp) {
+        qp.beginFlush();
+        qp.publishState(QpState.SQE);
+        activateUnrung(qp);
+    }
+
+    /** Fewer receives than the limit are left in a shared queue: says so, once. */
+    void checkLimit(ReceiveQueue receives) {
+        if (receives.posted - receives.consumed < receives.limit
+                && receives.readDoorbell() // the host may have posted since; a bad record is found when it is needed
+                && receives.posted - receives.consumed < receives.limit) {
+            receives.limit = 0;
+            post(EventType.SRQ_RQ_LIMIT, receives.number, 0, 0);
+        }
+    }
+
+    // ---- Memory, for requester and responder
+
+    long loadLong(MemoryRegion region, long address) {
+        scratch.putLong(0, 0);
+        RegionTable.copy(scratchRegion, 0, region, address, Long.BYTES, faults);
+        return scratch.getLong(0);
+    }
+
+    void storeLong(MemoryRegion region, long address, long value) {
+        scratch.putLong(0, value);
+        // Edge DATA, device end, as Responder.moveBytes.
+        RegionTable.copy(region, address, scratchRegion, 0, Long.BYTES, faults);
+    }
+
+    /** Puts the global routing header of a datagram into the scratch region. */
+    void fillHeader(Packet message) {
+        // Big endian, as on the wire: version 6; payload length, next header 0x1B, hop limit 255; two link-local
+        // addresses.
+        int length = (int) message.length;
+        scratch.putLong(0, 0x60L | (long) (length >>> 8 & 0xFF) << 32 | (long) (length & 0xFF) << 40 | 0xFF1BL << 48);
+        scratch.putLong(8, LINK_LOCAL);
+        scratch.putLong(16, Long.reverseBytes(message.sourceQp));
+        scratch.putLong(24, LINK_LOCAL);
+        scratch.putLong(32, Long.reverseBytes(message.destinationQp));
+    }
+
+    /** Finds the regions of an entry's pieces; false if one is not allowed. */
+    boolean findSegments(
+            QueueMemory memory,
+            int slot,
+            int extension,
+            int more,
+            ProtectionDomain domain,
+            int right,
+            SegmentList into) {
+        int at = slot + WqeLayout.LOCAL_ADDRESS_OFFSET;
+        for (int i = 0; i <= more; i++) {
+            long address = memory.getLong(at);
+            long word = memory.getLong(at + Long.BYTES);
+            long length = WqeLayout.length(word);
+            if (length != 0) {
+                MemoryRegion region = regions.findLocal(WqeLayout.high(word), domain, address, length, right);
+                if (region == null) {
+                    return false;
+                }
+                into.add(region, address, length);
+            }
+            at = extension + WqeLayout.segmentOffset(i);
+        }
+        return true;
+    }
+
+    /** What a queue pair has on the wire is as good as lost from now on. */
+    private long newLife() {
+        return ++lives;
     }
 
     /** A completion queue died: as in verbs, so does every queue pair that uses it. */
@@ -341,6 +455,11 @@ final class Device implements Agent {
         for (int slot = 0; slot < slotsUsed; slot++) {
             if (bySlot[slot] != null && bySlot[slot].domain == domain) {
                 throw new IllegalStateException(domain + " still has " + bySlot[slot]);
+            }
+        }
+        for (ReceiveQueue queue : sharedQueues) {
+            if (queue.domain == domain) {
+                throw new IllegalStateException(domain + " still has SRQ " + queue.number);
             }
         }
         domains.remove(domain);
@@ -461,10 +580,14 @@ final class Device implements Agent {
     }
 
     /** Makes a queue pair in RESET; its number. */
-    int createQueuePair(ProtectionDomain domain, Object sendCq, Object receiveCq, QpMemory qpMemory) {
+    int createQueuePair(
+            QpType type, ProtectionDomain domain, Object sendCq, Object receiveCq, QpMemory qpMemory, int sharedQueue) {
         requireDomain(domain);
         CqPort sendPort = port(sendCq);
         CqPort receivePort = port(receiveCq);
+        ReceiveQueue receives = sharedQueue == 0
+                ? new ReceiveQueue(qpMemory.memory(), qpMemory.receiveQueue(), QpMemory.RECEIVE_DOORBELL, 0, domain)
+                : sharedQueue(sharedQueue);
         if (freeSlots.isEmpty() && slotsUsed == bySlot.length) {
             throw new IllegalStateException("the device holds at most " + bySlot.length + " queue pairs");
         }
@@ -472,12 +595,53 @@ final class Device implements Agent {
         int number = nextNumber(slot);
         sendPort.users++;
         receivePort.users++;
+        receives.users++;
         // Nobody owns the register at this moment; the answer to this command publishes the zero to whoever will.
         uarPage.putLong(registerOffset(slot), 0);
         rungSeen[slot] = 0;
         settle(slot, 0);
-        bySlot[slot] = new DeviceQp(number, slot, domain, sendPort, receivePort, qpMemory);
+        DeviceQp qp = new DeviceQp(number, slot, type, domain, sendPort, receivePort, qpMemory, receives);
+        qp.life = newLife();
+        bySlot[slot] = qp;
         return number;
+    }
+
+    /** Makes a shared receive queue; its number. */
+    int createSharedQueue(ProtectionDomain domain, QpMemory memory) {
+        requireDomain(domain);
+        ReceiveQueue made = new ReceiveQueue(
+                memory.memory(), memory.receiveQueue(), QpMemory.RECEIVE_DOORBELL, ++sharedQueuesMade, domain);
+        sharedQueues.add(made);
+        return made.number;
+    }
+
+    private ReceiveQueue sharedQueue(int number) {
+        for (ReceiveQueue queue : sharedQueues) {
+            if (queue.number == number) {
+                return queue;
+            }
+        }
+        throw new IllegalArgumentException("no shared receive queue of this device, or destroyed: SRQ " + number);
+    }
+
+    void armLimit(int number, int limit) {
+        ReceiveQueue queue = sharedQueue(number);
+        if (limit < 0 || limit > queue.ring.capacity()) {
+            throw new IllegalArgumentException("limit must be 0 to the depth, " + queue.ring.capacity() + ": " + limit);
+        }
+        queue.limit = limit;
+        if (limit != 0) {
+            checkLimit(queue);
+        }
+    }
+
+    void destroySharedQueue(int number) {
+        ReceiveQueue queue = sharedQueue(number);
+        if (queue.users != 0) {
+            throw new IllegalStateException(
+                    "SRQ " + number + " is in use by " + queue.users + " queue pairs; destroy them first");
+        }
+        sharedQueues.remove(queue);
     }
 
     /**
@@ -504,6 +668,7 @@ final class Device implements Agent {
         qp.reset();
         qp.sendPort.users--;
         qp.receivePort.users--;
+        qp.receives.users--;
         bySlot[qp.slot] = null;
         freeSlots.add(qp.slot);
         if (qp.active) {
@@ -527,21 +692,32 @@ final class Device implements Agent {
         if (!from.canBecome(to)) {
             throw new IllegalStateException(qp + " cannot go from " + from + " to " + to);
         }
-        attributes.requireSuits(from, to);
+        attributes.requireSuits(qp.type, from, to);
         qp.apply(attributes);
         switch (to) {
             case RESET -> {
+                qp.life = newLife();
                 qp.reset();
                 rungSeen[qp.slot] = 0;
                 settle(qp.slot, 0);
             }
             case ERR -> toError(qp);
             default -> {
+                if (from == QpState.SQE) {
+                    if (!qp.readSendDoorbell()) {
+                        badDoorbell(qp);
+                        break;
+                    }
+                    qp.endFlush();
+                }
+                if (from != to || to != QpState.SQD) {
+                    qp.drainNotice = to == QpState.SQD && attributes.getOrElse(QpAttribute.SQD_NOTIFY, 0) != 0;
+                }
                 qp.publishState(to);
                 activate(qp); // what was posted while it could not be sent
             }
         }
-        return to;
+        return qp.state;
     }
 
     // ---- Life

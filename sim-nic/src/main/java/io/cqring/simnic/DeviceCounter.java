@@ -24,12 +24,21 @@ public enum DeviceCounter {
     BAD_DOORBELLS(9, "bad_doorbells"),
     /** Messages that found no receive posted. */
     RNR_NAKS(10, "rnr_naks"),
-    /** Packets dropped for their sequence number: what was under way behind one that must be sent again. */
+    /**
+     * Requests dropped without an answer: what was under way behind one that must be sent again, what is for a queue pair that does not
+     * answer, what belongs to a life of the requester that has ended.
+     */
     PACKETS_DROPPED(11, "packets_dropped"),
     /** Times a queue pair went to ERR, for whatever reason. */
     QPS_TO_ERROR(12, "qps_to_error"),
     /** Events of completion queues raised: each answers an arm, or says that the host has closed the queue. */
-    EVENTS_RAISED(13, "events_raised");
+    EVENTS_RAISED(13, "events_raised"),
+    /** Times a queue pair heard nothing for too long and sent all that is not answered again. */
+    TIMEOUTS(14, "timeouts"),
+    /** Messages that did not come: the requester was told to send again from there. */
+    SEQUENCE_NAKS(15, "sequence_naks"),
+    /** Messages that came again: answered, not executed again; a read that is still wanted is read again. */
+    DUPLICATES(16, "duplicates");
 
     private final int offset;
     private final String label;

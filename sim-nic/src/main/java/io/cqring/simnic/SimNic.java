@@ -10,18 +10,22 @@ import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpMemory;
 import io.cqring.simnic.qp.QpState;
+import io.cqring.simnic.qp.QpType;
 import io.cqring.simnic.qp.QueuePair;
+import io.cqring.simnic.qp.SharedReceiveQueue;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.agrona.concurrent.AgentRunner;
 import org.agrona.concurrent.BackoffIdleStrategy;
@@ -64,6 +68,9 @@ public final class SimNic implements AutoCloseable {
     /** How far the virtual clock advances with each {@link #step}, in nanoseconds. */
     public static final long STEP_NS = 1_000;
 
+    /** 1.05 ms: the answer of a peer in the same process comes within one pass. */
+    private static final int CONNECT_TIMEOUT = 8;
+
     private static final int IDLE = 0;
     private static final int STEPPING = 1;
     private static final int STARTED = 2;
@@ -81,12 +88,24 @@ public final class SimNic implements AutoCloseable {
     /** Edge NIC-MODE, by the way: set once, after the change of mode to STARTED; close waits for it. */
     private volatile AgentRunner runner;
 
-    private record HostQp(QueuePair queuePair, QpMemory memory, int register) {}
+    private record HostQp(QueuePair queuePair, QpMemory memory, int register, Object sendCq, Object receiveCq) {
+
+        /** Does something with each of its vendors' queues, once. */
+        void forVendors(Consumer<VendorQueue> action) {
+            if (sendCq instanceof VendorQueue vendor) {
+                action.accept(vendor);
+            }
+            if (receiveCq != sendCq && receiveCq instanceof VendorQueue vendor) {
+                action.accept(vendor);
+            }
+        }
+    }
 
     private SimNic(Builder builder) {
         clock = builder.clock;
         commandTimeoutNs = builder.commandTimeoutNs;
-        device = new Device(builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults);
+        device = new Device(
+                builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults, builder.wireFaults);
     }
 
     /**
@@ -516,7 +535,11 @@ public final class SimNic implements AutoCloseable {
      *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead
      *   WQ_CATAS_ERROR       the device put a queue pair into ERR: its number, the syndrome of what failed, 0 if that is none
      *   WQ_ACCESS_ERROR      the same, for a message that it may not obey
-     *   WQ_INVAL_REQ_ERROR   the same, for a message that does not fit
+     *   WQ_INVAL_REQ_ERROR   the same, for a message that does not fit, or is not allowed
+     *   SQ_DRAINED           a queue pair in SQD that was asked to tell has nothing on the wire and nothing to report: its number
+     *   SRQ_RQ_LIMIT         a shared receive queue has fewer receives than its limit: its number. Once, then the limit is gone
+     *   SRQ_LAST_WQE         a queue pair in ERR takes no more from the queue it shares: the number of the queue pair
+     *   SRQ_CATAS_ERROR      a shared receive queue has an impossible doorbell record: its number
      * </pre>
      *
      * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link EventQueue#overruns}).
@@ -556,7 +579,7 @@ public final class SimNic implements AutoCloseable {
             CompletionQueue receiveCq,
             int sendDepth,
             int receiveDepth) {
-        return makeQueuePair(domain, sendCq, receiveCq, sendDepth, receiveDepth);
+        return createQueuePair(QpType.RC, domain, sendCq, receiveCq, sendDepth, receiveDepth);
     }
 
     /**
@@ -578,7 +601,8 @@ public final class SimNic implements AutoCloseable {
             throw new IllegalArgumentException("queues of a queue pair must have at most " + VendorQueue.MAX_WORK_QUEUE
                     + " entries with a vendor's completion queue: " + sendDepth + ", " + receiveDepth);
         }
-        final QueuePair made = makeQueuePair(domain, sendCq, receiveCq, sendDepth, receiveDepth);
+        final QueuePair made =
+                createQueuePair(QpType.RC, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, receiveDepth), 0);
         sendCq.register(made.number(), made);
         if (receiveCq != sendCq) {
             receiveCq.register(made.number(), made);
@@ -586,14 +610,97 @@ public final class SimNic implements AutoCloseable {
         return made;
     }
 
-    private QueuePair makeQueuePair(
-            ProtectionDomain domain, Object sendCq, Object receiveCq, int sendDepth, int receiveDepth) {
+    /**
+     * Makes a queue pair, in state RESET.
+     *
+     * @param type         transport service
+     * @param domain       as {@link #createQueuePair(ProtectionDomain, CompletionQueue, CompletionQueue, int, int)}
+     * @param sendCq       as there
+     * @param receiveCq    as there
+     * @param sendDepth    as there
+     * @param receiveDepth as there
+     * @return the host side
+     * @throws IllegalArgumentException as there
+     * @throws CommandException         as there
+     */
+    public QueuePair createQueuePair(
+            QpType type,
+            ProtectionDomain domain,
+            CompletionQueue sendCq,
+            CompletionQueue receiveCq,
+            int sendDepth,
+            int receiveDepth) {
+        Objects.requireNonNull(type, "type");
         QpMemory memory = QpMemory.allocate(sendDepth, receiveDepth);
-        int number = call(() -> device.createQueuePair(domain, sendCq, receiveCq, memory));
+        return createQueuePair(type, domain, sendCq, receiveCq, memory, 0);
+    }
+
+    /**
+     * Makes a queue pair, in state RESET, that takes its receives from a shared queue.
+     *
+     * @param type      transport service
+     * @param domain    whose memory its sends may use, and its peer; receives go by the domain of the shared queue
+     * @param sendCq    as {@link #createQueuePair(ProtectionDomain, CompletionQueue, CompletionQueue, int, int)}
+     * @param receiveCq as there
+     * @param sendDepth as there
+     * @param shared    the shared queue
+     * @return the host side
+     * @throws IllegalArgumentException as there
+     * @throws CommandException         as there, or if the shared queue is unknown
+     */
+    public QueuePair createQueuePair(
+            QpType type,
+            ProtectionDomain domain,
+            CompletionQueue sendCq,
+            CompletionQueue receiveCq,
+            int sendDepth,
+            SharedReceiveQueue shared) {
+        Objects.requireNonNull(type, "type");
+        return createQueuePair(type, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, 1), shared.number());
+    }
+
+    private QueuePair createQueuePair(
+            QpType type, ProtectionDomain domain, Object sendCq, Object receiveCq, QpMemory memory, int shared) {
+        int number = call(() -> device.createQueuePair(type, domain, sendCq, receiveCq, memory, shared));
         int register = Device.registerOffset(device.slotOf(number));
-        QueuePair queuePair = new QueuePair(number, memory, device.uarPage, register);
-        queuePairs.add(new HostQp(queuePair, memory, register));
+        QueuePair queuePair = new QueuePair(number, type, shared == 0, memory, device.uarPage, register);
+        queuePairs.add(new HostQp(queuePair, memory, register, sendCq, receiveCq));
         return queuePair;
+    }
+
+    /**
+     * Makes a shared receive queue.
+     *
+     * @param domain whose memory its receives may use
+     * @param depth  entries; a power of two, 1 to {@link QpMemory#MAX_DEPTH}
+     * @return the host side
+     * @throws IllegalArgumentException if the depth breaks its rule; nothing is made
+     * @throws CommandException         if the domain is unknown; nothing is made
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int depth) {
+        QpMemory memory = QpMemory.allocate(1, depth);
+        return new SharedReceiveQueue(call(() -> device.createSharedQueue(domain, memory)), memory);
+    }
+
+    /**
+     * Asks for one event once a shared receive queue has fewer receives than a limit: at once if it has. As {@code ibv_modify_srq}.
+     *
+     * @param shared the queue
+     * @param limit  1 to its depth; 0 asks for none
+     * @throws CommandException if the queue is unknown or the limit out of range; nothing is changed
+     */
+    public void armLimit(SharedReceiveQueue shared, int limit) {
+        run(() -> device.armLimit(shared.number(), limit));
+    }
+
+    /**
+     * Destroys a shared receive queue that no queue pair uses any more. What is posted to it is forgotten.
+     *
+     * @param shared the queue
+     * @throws CommandException if it is unknown or in use
+     */
+    public void destroy(SharedReceiveQueue shared) {
+        run(() -> device.destroySharedQueue(shared.number()));
     }
 
     /**
@@ -613,15 +720,20 @@ public final class SimNic implements AutoCloseable {
         call(() -> device.modify(queuePair.number(), to, values));
         if (to == QpState.RESET) {
             queuePair.clear();
+            find(queuePair).forVendors(vendor -> {
+                vendor.forget(queuePair.number());
+                vendor.register(queuePair.number(), queuePair);
+            });
         }
     }
 
     /**
      * Connects two queue pairs in state RESET, through all states to RTS: all rights, retries without end for a
-     * missing receive.
+     * missing receive, seven retries for a missing answer, after 1.05 ms each.
      *
-     * @param a one
-     * @param b the other; may be the same one, connected to itself
+     * @param a one; RC or UC
+     * @param b the other, of the same type; may be the same one, connected to itself
+     * @throws IllegalArgumentException if one is UD, or their types differ; nothing is changed
      * @throws CommandException if one is not in RESET; both may have changed
      */
     public void connect(QueuePair a, QueuePair b) {
@@ -638,6 +750,9 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException         if one is not in RESET; both may have changed
      */
     public void connect(QueuePair a, QueuePair b, int rnrRetry) {
+        if (a.type() != b.type()) {
+            throw new IllegalArgumentException("types differ: " + a.type() + ", " + b.type());
+        }
         connectHalf(a, b, rnrRetry);
         if (a != b) {
             connectHalf(b, a, rnrRetry);
@@ -645,12 +760,10 @@ public final class SimNic implements AutoCloseable {
     }
 
     private void connectHalf(QueuePair queuePair, QueuePair peer, int rnrRetry) {
-        QpAttributes toRts = new QpAttributes()
-                .set(QpAttribute.TIMEOUT, 14)
-                .set(QpAttribute.RETRY_COUNT, 7)
-                .set(QpAttribute.RNR_RETRY, rnrRetry)
-                .set(QpAttribute.SEND_PSN, firstPsn(queuePair))
-                .set(QpAttribute.MAX_READS, 16);
+        if (queuePair.type() == QpType.UD) {
+            throw new IllegalArgumentException("a UD queue pair is not connected: " + queuePair);
+        }
+        boolean reliable = queuePair.type() == QpType.RC;
         modify(
                 queuePair,
                 QpState.INIT,
@@ -658,17 +771,44 @@ public final class SimNic implements AutoCloseable {
                         .set(QpAttribute.PKEY_INDEX, 0)
                         .set(QpAttribute.PORT, 1)
                         .set(QpAttribute.ACCESS_RIGHTS, AccessRights.ALL));
+        QpAttributes toRtr = new QpAttributes()
+                .set(QpAttribute.DESTINATION_LID, 1)
+                .set(QpAttribute.PATH_MTU, 4096)
+                .set(QpAttribute.DESTINATION_QP, peer.number())
+                .set(QpAttribute.RECEIVE_PSN, firstPsn(peer));
+        QpAttributes toRts = new QpAttributes().set(QpAttribute.SEND_PSN, firstPsn(queuePair));
+        if (reliable) {
+            toRtr.set(QpAttribute.MAX_DESTINATION_READS, 16).set(QpAttribute.MIN_RNR_TIMER, 1);
+            toRts.set(QpAttribute.TIMEOUT, CONNECT_TIMEOUT)
+                    .set(QpAttribute.RETRY_COUNT, 7)
+                    .set(QpAttribute.RNR_RETRY, rnrRetry)
+                    .set(QpAttribute.MAX_READS, 16);
+        }
+        modify(queuePair, QpState.RTR, toRtr);
+        modify(queuePair, QpState.RTS, toRts);
+    }
+
+    /**
+     * Brings a UD queue pair from RESET through all states to RTS.
+     *
+     * @param queuePair the queue pair
+     * @param qkey      the key that a datagram must bring to be received
+     * @throws IllegalArgumentException if it is no UD queue pair; nothing is changed
+     * @throws CommandException         if it is not in RESET
+     */
+    public void activate(QueuePair queuePair, int qkey) {
+        if (queuePair.type() != QpType.UD) {
+            throw new IllegalArgumentException("not a UD queue pair: " + queuePair);
+        }
         modify(
                 queuePair,
-                QpState.RTR,
+                QpState.INIT,
                 new QpAttributes()
-                        .set(QpAttribute.DESTINATION_LID, 1)
-                        .set(QpAttribute.PATH_MTU, 4096)
-                        .set(QpAttribute.DESTINATION_QP, peer.number())
-                        .set(QpAttribute.RECEIVE_PSN, firstPsn(peer))
-                        .set(QpAttribute.MAX_DESTINATION_READS, 16)
-                        .set(QpAttribute.MIN_RNR_TIMER, 1));
-        modify(queuePair, QpState.RTS, toRts);
+                        .set(QpAttribute.PKEY_INDEX, 0)
+                        .set(QpAttribute.PORT, 1)
+                        .set(QpAttribute.QKEY, qkey));
+        modify(queuePair, QpState.RTR, new QpAttributes());
+        modify(queuePair, QpState.RTS, new QpAttributes().set(QpAttribute.SEND_PSN, firstPsn(queuePair)));
     }
 
     /** A first number that differs from queue pair to queue pair, so that a mix-up shows. */
@@ -685,7 +825,65 @@ public final class SimNic implements AutoCloseable {
      */
     public void destroy(QueuePair queuePair) {
         run(() -> device.destroyQueuePair(queuePair.number()));
+        find(queuePair).forVendors(vendor -> vendor.forget(queuePair.number()));
         queuePairs.removeIf(host -> host.queuePair == queuePair);
+    }
+
+    /**
+     * Destroys a queue pair as {@link #destroy(QueuePair)}, and takes its completions that have not been polled out of its completion queues:
+     * nothing of it comes after. To be called by the thread that polls both queues, without an open cursor.
+     *
+     * <p>A queue with many writers or pollers, and one that merges, cannot be purged. Then nothing is done; destroy the queue pair with the
+     * other method, and go by the number: completions that carry it are the old ones', it is not given out again before all others of its slot.
+     *
+     * @param queuePair the queue pair
+     * @return completions taken out
+     * @throws IllegalStateException if a queue cannot be purged, or another thread polls it; nothing is done
+     * @throws CommandException      if it is not one of this NIC, or was destroyed
+     */
+    public int destroyAndPurge(QueuePair queuePair) {
+        return purgeRound(queuePair, () -> destroy(queuePair));
+    }
+
+    /**
+     * Brings a queue pair into RESET, as {@link #modify}, and takes its completions that have not been polled out of its completion queues,
+     * as {@link #destroyAndPurge}.
+     *
+     * @param queuePair the queue pair
+     * @return completions taken out
+     * @throws IllegalStateException as {@link #destroyAndPurge}
+     * @throws CommandException      as {@link #destroyAndPurge}
+     */
+    public int resetAndPurge(QueuePair queuePair) {
+        return purgeRound(queuePair, () -> modify(queuePair, QpState.RESET, new QpAttributes()));
+    }
+
+    private int purgeRound(QueuePair queuePair, Runnable stop) {
+        HostQp host = find(queuePair);
+        int purged = purge(host); // a queue that refuses does so before anything is changed
+        stop.run();
+        return purged + purge(host); // the device is done with it, so nothing follows these
+    }
+
+    private HostQp find(QueuePair queuePair) {
+        for (HostQp host : queuePairs) {
+            if (host.queuePair == queuePair) {
+                return host;
+            }
+        }
+        throw new CommandException(
+                "no queue pair of this NIC, or destroyed: QP 0x" + Integer.toHexString(queuePair.number()));
+    }
+
+    private static int purge(HostQp host) {
+        int number = host.queuePair.number();
+        int purged = purge(host.sendCq, number);
+        return host.receiveCq == host.sendCq ? purged : purged + purge(host.receiveCq, number);
+    }
+
+    /** A vendor's driver passes over what it does not know any more. */
+    private static int purge(Object queue, int number) {
+        return queue instanceof CompletionQueue ours ? ours.purge(number) : 0;
     }
 
     private void run(Runnable action) {
@@ -733,6 +931,7 @@ public final class SimNic implements AutoCloseable {
         private long copyLimitBytes = Long.MAX_VALUE;
         private NanoClock clock = SystemNanoClock.INSTANCE;
         private DeviceFaults faults = DeviceFaults.NONE;
+        private WireFaults wireFaults;
         private long commandTimeoutNs = 10_000_000_000L;
 
         private Builder() {}
@@ -787,6 +986,18 @@ public final class SimNic implements AutoCloseable {
          */
         public Builder faults(DeviceFaults faults) {
             this.faults = Objects.requireNonNull(faults, "faults");
+            return this;
+        }
+
+        /**
+         * Sets what happens to packets between queue pairs; unless set, they all arrive at once. Reliable connections deliver each message
+         * once and in order all the same, or fail with RETRY_EXC_ERR.
+         *
+         * @param wireFaults the faults; of this NIC alone
+         * @return this
+         */
+        public Builder wireFaults(WireFaults wireFaults) {
+            this.wireFaults = Objects.requireNonNull(wireFaults, "wire faults");
             return this;
         }
 

@@ -29,7 +29,7 @@ final class Connecting {
 
     static QpAttributes rts(int sendPsn, int rnrRetry) {
         return new QpAttributes()
-                .set(QpAttribute.TIMEOUT, 14)
+                .set(QpAttribute.TIMEOUT, 6)
                 .set(QpAttribute.RETRY_COUNT, 7)
                 .set(QpAttribute.RNR_RETRY, rnrRetry)
                 .set(QpAttribute.SEND_PSN, sendPsn)

@@ -128,13 +128,14 @@ class DoorbellTest {
         }
         assertEquals(QpState.ERR, raw.queuePair.state());
         assertEquals(1, raw.poll());
-        assertEquals(CompletionStatus.RETRY_EXC_ERR, raw.statuses[0]);
+        assertEquals(CompletionStatus.WR_FLUSH_ERR, raw.statuses[0]); // it is requester as well
         assertTrue(raw.device.counters.get(DeviceCounter.BAD_DOORBELLS) >= 1);
     }
 
     /** A device without its driver, and one queue pair connected to itself, whose memory the test may scribble on. */
     private static final class RawQp {
-        final Device device = new Device(4, Long.MAX_VALUE, System::nanoTime, io.cqring.simnic.fault.DeviceFaults.NONE);
+        final Device device =
+                new Device(4, Long.MAX_VALUE, System::nanoTime, io.cqring.simnic.fault.DeviceFaults.NONE, null);
         final QpMemory memory;
         final QueuePair queuePair;
         final int register;
@@ -145,7 +146,7 @@ class DoorbellTest {
             memory = QpMemory.allocate(depth, depth);
             device.attach(cq);
             ProtectionDomain domain = device.allocateDomain();
-            int number = device.createQueuePair(domain, cq, cq, memory);
+            int number = device.createQueuePair(io.cqring.simnic.qp.QpType.RC, domain, cq, cq, memory, 0);
             register = Device.registerOffset(device.slotOf(number));
             queuePair = new QueuePair(number, memory, device.uarPage, register);
             device.modify(number, QpState.INIT, Connecting.init());

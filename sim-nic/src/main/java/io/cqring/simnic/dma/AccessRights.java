@@ -17,8 +17,11 @@ public final class AccessRights {
     /** The peer may read it. */
     public static final int REMOTE_READ = 1 << 2;
 
+    /** The peer may carry out atomics on it. Needs {@link #LOCAL_WRITE} as well. */
+    public static final int REMOTE_ATOMIC = 1 << 3;
+
     /** All of them. */
-    public static final int ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ;
+    public static final int ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
     private AccessRights() {}
 
@@ -27,8 +30,8 @@ public final class AccessRights {
      *
      * @param rights bits of this class, added up
      * @return the rights
-     * @throws IllegalArgumentException if there are other bits, or REMOTE_WRITE without LOCAL_WRITE (the rule of
-     *                                  ibv_reg_mr)
+     * @throws IllegalArgumentException if there are other bits, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE (the
+     *                                  rule of ibv_reg_mr)
      */
     public static int require(int rights) {
         if ((rights & ~ALL) != 0) {
@@ -36,6 +39,9 @@ public final class AccessRights {
         }
         if ((rights & (REMOTE_WRITE | LOCAL_WRITE)) == REMOTE_WRITE) {
             throw new IllegalArgumentException("access rights with REMOTE_WRITE need LOCAL_WRITE: " + rights);
+        }
+        if ((rights & (REMOTE_ATOMIC | LOCAL_WRITE)) == REMOTE_ATOMIC) {
+            throw new IllegalArgumentException("access rights with REMOTE_ATOMIC need LOCAL_WRITE: " + rights);
         }
         return rights;
     }

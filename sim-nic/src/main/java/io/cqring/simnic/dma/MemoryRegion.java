@@ -3,7 +3,7 @@ package io.cqring.simnic.dma;
 import io.cqring.memory.QueueMemory;
 
 /**
- * A range of virtual addresses that the device may use, and the memory behind it. Immutable; any thread.
+ * A range of virtual addresses that the device may use, and the memory behind it. What the host sees of it is immutable; any thread.
  *
  * <pre>
  *   plain    |################################|     every byte has memory behind it
@@ -36,6 +36,12 @@ public final class MemoryRegion {
     private final int lkey;
     private final int rkey;
 
+    /** Of the thread that has the table. */
+    boolean deregistered;
+
+    /** Of the thread that has the table: its keys have been made invalid. */
+    boolean invalidated;
+
     MemoryRegion(
             ProtectionDomain domain,
             long address,
@@ -58,6 +64,17 @@ public final class MemoryRegion {
         this.residentStride = roundUp(residentBytes);
         this.lkey = lkey;
         this.rkey = rkey;
+    }
+
+    /**
+     * A region of the device's own, in no table: all of a memory, from address 0 on.
+     *
+     * @param memory the memory
+     * @return the region
+     */
+    public static MemoryRegion ofDevice(QueueMemory memory) {
+        return new MemoryRegion(
+                null, 0, memory.sizeBytes(), AccessRights.ALL, memory, 0, ONE_PAGE, memory.sizeBytes(), 0, 0);
     }
 
     private static long roundUp(long residentBytes) {
@@ -131,6 +148,15 @@ public final class MemoryRegion {
      */
     public int memoryOffset(long address) {
         return covers(address, 1) && residentRun(address) > 0 ? resident(address) : -1;
+    }
+
+    /**
+     * Whether its keys are still good. For the device's thread.
+     *
+     * @return false once it was taken out of its table
+     */
+    public boolean isRegistered() {
+        return !deregistered;
     }
 
     /** Whether the range lies within the region: exact for all 64-bit addresses. */

@@ -139,6 +139,7 @@ public final class RegionTable {
             throw new IllegalArgumentException("not registered here: " + region);
         }
         regions[index] = null;
+        region.deregistered = true;
         free.add(index);
     }
 
@@ -188,13 +189,43 @@ public final class RegionTable {
                 : null;
     }
 
+    /**
+     * Makes the keys of a region invalid: they are refused from now on, and the region stays until it is deregistered.
+     *
+     * @param rkey   its rkey
+     * @param domain domain of the queue pair that asks
+     * @return true; false if the key is unknown, an lkey, invalid already or of another domain: nothing is done
+     */
+    public boolean invalidate(int rkey, ProtectionDomain domain) {
+        if (!canInvalidate(rkey, domain)) {
+            return false;
+        }
+        find(rkey).invalidated = true;
+        return true;
+    }
+
+    /**
+     * Whether {@link #invalidate} would do it.
+     *
+     * @param rkey   its rkey
+     * @param domain domain of the queue pair that asks
+     * @return whether it would
+     */
+    public boolean canInvalidate(int rkey, ProtectionDomain domain) {
+        MemoryRegion region = find(rkey);
+        return region != null && region.rkey() == rkey && region.domain == domain && !region.invalidated;
+    }
+
     private MemoryRegion find(int key) {
         int index = key >>> INDEX_SHIFT;
         return index < used ? regions[index] : null;
     }
 
     private static boolean allows(MemoryRegion region, ProtectionDomain domain, long address, long length, int right) {
-        return region.domain == domain && (region.rights() & right) == right && region.covers(address, length);
+        return region.domain == domain
+                && !region.invalidated
+                && (region.rights() & right) == right
+                && region.covers(address, length);
     }
 
     /**

@@ -175,6 +175,9 @@ public final class BnxtQueue extends VendorQueue {
         return switch (wqeOpcode) {
             case WqeOpcode.WRITE, WqeOpcode.WRITE_IMM -> CqeOpcode.RC_RDMA_WRITE;
             case WqeOpcode.READ -> CqeOpcode.RC_RDMA_READ;
+            case WqeOpcode.COMPARE_SWAP -> CqeOpcode.RC_COMP_SWAP;
+            case WqeOpcode.FETCH_ADD -> CqeOpcode.RC_FETCH_ADD;
+            case WqeOpcode.LOCAL_INVALIDATE -> CqeOpcode.LOCAL_INV;
             default -> CqeOpcode.RC_SEND;
         };
     }
@@ -220,6 +223,9 @@ public final class BnxtQueue extends VendorQueue {
             final long posted = ofSends ? qp.work.sendsPosted() : qp.work.receivesPosted();
             while (left > 0 && (ofSends ? qp.sendsDone : qp.receivesDone) != posted) {
                 final long sequence = ofSends ? qp.sendsDone++ : qp.receivesDone++;
+                if (ofSends ? qp.work.sendGoesOn(sequence) : qp.work.receiveGoesOn(sequence)) {
+                    continue;
+                }
                 final long tag = ofSends ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
                 deliverError(ofSends, sequence, qp, tag, CompletionStatus.WR_FLUSH_ERR, 0);
                 left--;

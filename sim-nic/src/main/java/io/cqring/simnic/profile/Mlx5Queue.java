@@ -173,7 +173,8 @@ public final class Mlx5Queue extends VendorQueue {
         final int opcode = Mlx5Cqe.opcode(control);
         final boolean ofSend = opcode == Mlx5Cqe.REQ || opcode == Mlx5Cqe.REQ_ERR;
         final long stamp = Mlx5Cqe.word(at, entry + Mlx5Cqe.STAMP);
-        final long sequence = ofSend ? qp.send(Mlx5Cqe.wqeCounter(control), COUNTER_MASK) : qp.receivesDone;
+        final int counter = Mlx5Cqe.wqeCounter(control);
+        final long sequence = ofSend ? qp.send(counter, COUNTER_MASK) : qp.receive(counter, COUNTER_MASK);
         final long tag = ofSend ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
         if (ofSend) {
             qp.sendsDone = sequence + 1;

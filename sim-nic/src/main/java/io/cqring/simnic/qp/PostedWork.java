@@ -38,10 +38,10 @@ public interface PostedWork {
     long receiveTag(long sequence);
 
     /**
-     * Whether an entry of the send queue asked for a completion.
+     * Whether a completion follows when an entry of the send queue is done.
      *
      * @param sequence which
-     * @return the flag
+     * @return the flag of the request that ends with this entry; false if the request goes on in the next one
      */
     boolean isSignaled(long sequence);
 
@@ -52,4 +52,24 @@ public interface PostedWork {
      * @return one of {@link WqeOpcode}
      */
     int sendOpcode(long sequence);
+
+    /**
+     * Whether the request of an entry of the send queue goes on in the next one; its completion names the last.
+     *
+     * @param sequence which
+     * @return true for all but the last entry of a request
+     */
+    default boolean sendGoesOn(long sequence) {
+        return false;
+    }
+
+    /**
+     * As {@link #sendGoesOn}, for the receive queue.
+     *
+     * @param sequence which
+     * @return true for all but the last entry of a receive
+     */
+    default boolean receiveGoesOn(long sequence) {
+        return false;
+    }
 }

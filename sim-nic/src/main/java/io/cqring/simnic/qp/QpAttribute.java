@@ -7,7 +7,7 @@ public enum QpAttribute {
     /** Port of the device; there is one. */
     PORT(1, 1),
     /** What the peer may do through this queue pair: bits of {@code AccessRights}. */
-    ACCESS_RIGHTS(0, 7),
+    ACCESS_RIGHTS(0, 15),
     /** Address of the peer's port, a LID; there is one device on the wire. */
     DESTINATION_LID(1, 1),
     /** Path MTU in bytes. Checked; a message is one packet all the same. */
@@ -16,23 +16,31 @@ public enum QpAttribute {
     DESTINATION_QP(0, 0xFF_FFFF),
     /** First packet sequence number expected from the peer. */
     RECEIVE_PSN(0, 0xFF_FFFF),
-    /** Reads the peer may have under way. Checked; the wire answers at once. */
+    /** Reads and atomics the peer may have under way; with 0 they are refused. Not counted beyond that. */
     MAX_DESTINATION_READS(0, 255),
     /** Code of the time a peer waits after it found no receive posted, see {@link #rnrDelayNs}. */
     MIN_RNR_TIMER(0, 31),
-    /** Code of the time to wait for an answer. Checked; the wire loses nothing, so no answer means none will come. */
+    /** Code of the time to wait for an answer before all that is not answered is sent again, see {@link #timeoutNs}. */
     TIMEOUT(0, 31),
-    /** Retries without an answer. Checked; see {@link #TIMEOUT}. */
+    /** Retries of one request, for want of an answer or because the peer missed it; an answer that brings progress starts anew. */
     RETRY_COUNT(0, 7),
     /** Retries after a missing receive; 7 is without end. */
     RNR_RETRY(0, 7),
     /** First packet sequence number sent. */
     SEND_PSN(0, 0xFF_FFFF),
-    /** Reads this side may have under way. Checked; the wire answers at once. */
-    MAX_READS(0, 255);
+    /** Reads and atomics this side may have under way; with 0 it can have none. */
+    MAX_READS(0, 255),
+    /** Datagrams: the key that a message must bring to be received. Any 32 bits. */
+    QKEY(Integer.MIN_VALUE, Integer.MAX_VALUE),
+    /** To SQD: 1 asks for an asynchronous event once the send queue has drained. */
+    SQD_NOTIFY(0, 1),
+    /** The state that the caller believes the queue pair is in, by its number; if it is in another, nothing is changed. */
+    CURRENT_STATE(2, 5);
 
     /** Value of {@link #RNR_RETRY} that means without end. */
     public static final int RNR_RETRY_WITHOUT_END = 7;
+
+    private static final long TIMEOUT_UNIT_NS = 4_096;
 
     /** Code 0 is the longest; units of 10 microseconds. InfiniBand specification, table "RNR NAK timer field". */
     private static final int[] RNR_DELAYS = {
@@ -56,6 +64,16 @@ public enum QpAttribute {
             throw new IllegalArgumentException(this + " must be 256, 512, 1024, 2048 or 4096: " + value);
         }
         return value;
+    }
+
+    /**
+     * The time that a code of {@link #TIMEOUT} stands for: 4.096 us x 2^code.
+     *
+     * @param code 0 to 31
+     * @return nanoseconds; 0 for code 0, which means for ever
+     */
+    public static long timeoutNs(int code) {
+        return code == 0 ? 0 : TIMEOUT_UNIT_NS << code;
     }
 
     /**

@@ -7,8 +7,10 @@ package io.cqring.simnic.qp;
  *               +--------------------------- any state -- RESET ◄--+
  *               v                                                  |
  *            RESET ──► INIT ──► RTR ──► RTS ◄──► SQD          ERR ─+
- *                        |        |      |         |            ^
- *                        +--------+------+---------+------------+   also by the device, on an error
+ *                        |        |      | ▲       |            ^
+ *                        +--------+------+-|-------+------------+   also by the device, on an error
+ *                                        v |       |
+ *                                        SQE ◄─────+                by the device, on an error of a send, UC and UD
  *
  *                      posting to        the device
  *                      SQ      RQ        sends   answers   flushes
@@ -16,13 +18,13 @@ package io.cqring.simnic.qp;
  *            INIT      -       yes       -       -         -
  *            RTR       -       yes       -       yes       -
  *            RTS       yes     yes       yes     yes       -
- *            SQD       yes     yes       -       yes       -
- *            SQE       yes     yes       -       yes       -         (never entered by a reliable connection)
+ *            SQD       yes     yes       begun   yes       -         (what was sent before, until it is answered)
+ *            SQE       yes     yes       -       yes       sends     (never entered by a reliable connection)
  *            ERR       yes     yes       -       -         yes
  * </pre>
  *
- * <p>Source of the transitions: Linux {@code drivers/infiniband/core/verbs.c}, {@code qp_state_table}, rows of reliable
- * connections. Also there, and so here: a state may be "changed" to itself in RESET, INIT, RTS, SQD and ERR.
+ * <p>Source of the transitions: Linux {@code drivers/infiniband/core/verbs.c}, {@code qp_state_table}; the same
+ * for all types. Also there, and so here: a state may be "changed" to itself in RESET, INIT, RTS, SQD and ERR.
  */
 public enum QpState {
     /** 0: made, or made new; nothing can be posted. */
@@ -33,9 +35,9 @@ public enum QpState {
     RTR(2),
     /** 3: ready to send as well. */
     RTS(3),
-    /** 4: send queue drained: what has been posted since waits. */
+    /** 4: send queue draining, then drained: what is on the wire is finished, what is not waits. */
     SQD(4),
-    /** 5: send queue error; of unreliable transports. */
+    /** 5: send queue error, of unreliable transports: sends are flushed, receives go on. */
     SQE(5),
     /** 6: error: everything outstanding, and everything posted, is flushed. */
     ERR(6);

@@ -27,6 +27,8 @@ public final class QueuePair implements PostedWork {
     private static final int COUNTER_MASK = 0xFF_FFFF;
 
     private final int number;
+    private final QpType type;
+    private final boolean hasReceives;
     private final QueueMemory memory;
     private final QueueMemory uarPage;
     private final int uarRegister;
@@ -41,7 +43,7 @@ public final class QueuePair implements PostedWork {
     private long receivesRetired;
 
     /**
-     * For the device's control path.
+     * For the device's control path: a reliable connection with receives of its own.
      *
      * @param number      queue pair number, 24 bits
      * @param qpMemory    memory shared with the device
@@ -49,7 +51,24 @@ public final class QueuePair implements PostedWork {
      * @param uarRegister offset of this queue pair's register there
      */
     public QueuePair(int number, QpMemory qpMemory, QueueMemory uarPage, int uarRegister) {
+        this(number, QpType.RC, true, qpMemory, uarPage, uarRegister);
+    }
+
+    /**
+     * For the device's control path.
+     *
+     * @param number      queue pair number, 24 bits
+     * @param type        its transport service
+     * @param hasReceives whether receives are posted to it, not to a shared queue
+     * @param qpMemory    memory shared with the device
+     * @param uarPage     the device's page of doorbell registers
+     * @param uarRegister offset of this queue pair's register there
+     */
+    public QueuePair(
+            int number, QpType type, boolean hasReceives, QpMemory qpMemory, QueueMemory uarPage, int uarRegister) {
         this.number = number;
+        this.type = type;
+        this.hasReceives = hasReceives;
         this.memory = qpMemory.memory();
         this.uarPage = uarPage;
         this.uarRegister = uarRegister;
@@ -64,6 +83,15 @@ public final class QueuePair implements PostedWork {
      */
     public int number() {
         return number;
+    }
+
+    /**
+     * Transport service.
+     *
+     * @return what it was made as
+     */
+    public QpType type() {
+        return type;
     }
 
     /**
@@ -87,7 +115,7 @@ public final class QueuePair implements PostedWork {
      * @param localAddress  first byte to send
      * @param length        bytes, 0 to 2^31
      * @param lkey          key of the region it lies in
-     * @param flags         {@link WqeLayout#FLAG_SIGNALED}, {@link WqeLayout#FLAG_SOLICITED}, added up; or 0
+     * @param flags         {@link WqeLayout#FLAG_SIGNALED}, {@link WqeLayout#FLAG_SOLICITED}, {@link WqeLayout#FLAG_FENCE}, added up; or 0
      * @return true if posted; false if the send queue is full: nothing is posted
      * @throws IllegalArgumentException if length or flags are out of range; nothing is posted
      * @throws IllegalStateException    if the state does not allow it, see {@link QpState}; nothing is posted
@@ -179,6 +207,211 @@ public final class QueuePair implements PostedWork {
         return post(WqeOpcode.READ, workRequestId, localAddress, length, lkey, remoteAddress, rkey, 0, flags);
     }
 
+    /**
+     * Posts a send that makes a key of the peer's invalid when it arrives.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  first byte to send
+     * @param length        bytes, 0 to 2^31
+     * @param lkey          key of the region it lies in
+     * @param rkey          the peer's key; its receive completion carries it
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postSendInvalidate(
+            long workRequestId, long localAddress, long length, int lkey, int rkey, int flags) {
+        return post(WqeOpcode.SEND_INVALIDATE, workRequestId, localAddress, length, lkey, 0, rkey, 0, flags);
+    }
+
+    /**
+     * Posts a local invalidate: the keys of a region of one's own are refused from then on. It is carried out once all posted before it has
+     * been answered.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param rkey          key of the region
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postLocalInvalidate(long workRequestId, int rkey, int flags) {
+        return post(WqeOpcode.LOCAL_INVALIDATE, workRequestId, 0, 0, 0, 0, rkey, 0, flags);
+    }
+
+    /**
+     * Posts a compare-and-swap: if the 8 bytes at the peer are equal to one value, they become another. What was there is stored here.
+     * Atomic against all that comes through this NIC; not against threads of the host.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  where the 8 bytes that were there go
+     * @param lkey          key of the region they lie in
+     * @param remoteAddress the 8 bytes at the peer; a multiple of 8
+     * @param rkey          key of the peer's region
+     * @param compare       what they must be
+     * @param swap          what they become
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postCompareSwap(
+            long workRequestId,
+            long localAddress,
+            int lkey,
+            long remoteAddress,
+            int rkey,
+            long compare,
+            long swap,
+            int flags) {
+        return postAtomic(
+                WqeOpcode.COMPARE_SWAP, workRequestId, localAddress, lkey, remoteAddress, rkey, compare, swap, flags);
+    }
+
+    /**
+     * Posts a fetch-and-add: the 8 bytes at the peer grow by a value. What was there is stored here. As {@link #postCompareSwap} otherwise.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  where the 8 bytes that were there go
+     * @param lkey          key of the region they lie in
+     * @param remoteAddress the 8 bytes at the peer; a multiple of 8
+     * @param rkey          key of the peer's region
+     * @param add           what to add
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postFetchAdd(
+            long workRequestId, long localAddress, int lkey, long remoteAddress, int rkey, long add, int flags) {
+        return postAtomic(WqeOpcode.FETCH_ADD, workRequestId, localAddress, lkey, remoteAddress, rkey, add, 0, flags);
+    }
+
+    /**
+     * Posts a datagram.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  first byte to send
+     * @param length        bytes, 0 to {@link WqeLayout#MAX_DATAGRAM_BYTES}
+     * @param lkey          key of the region it lies in
+     * @param destinationQp number of the queue pair it is for
+     * @param qkey          key that the receiver must have; if negative, as a 32-bit number with its highest bit set, the sender's own is used
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}; also if this is no UD queue pair
+     */
+    public boolean postDatagram(
+            long workRequestId, long localAddress, long length, int lkey, int destinationQp, int qkey, int flags) {
+        return postDatagram(WqeOpcode.SEND, workRequestId, localAddress, length, lkey, destinationQp, qkey, 0, flags);
+    }
+
+    /**
+     * Posts a datagram with immediate data.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  first byte to send
+     * @param length        bytes, 0 to {@link WqeLayout#MAX_DATAGRAM_BYTES}
+     * @param lkey          key of the region it lies in
+     * @param destinationQp number of the queue pair it is for
+     * @param qkey          as {@link #postDatagram(long, long, long, int, int, int, int)}
+     * @param immediate     32 bits for the receiver's completion
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}
+     * @throws IllegalStateException    as {@link #postSend}; also if this is no UD queue pair
+     */
+    public boolean postDatagramImm(
+            long workRequestId,
+            long localAddress,
+            long length,
+            int lkey,
+            int destinationQp,
+            int qkey,
+            int immediate,
+            int flags) {
+        return postDatagram(
+                WqeOpcode.SEND_IMM, workRequestId, localAddress, length, lkey, destinationQp, qkey, immediate, flags);
+    }
+
+    /**
+     * Posts a send from a scatter-gather list. A list of more than one piece takes two slots.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param list          what to send; read in this call
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}; also if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postSend(long workRequestId, SgList list, int flags) {
+        return postList(WqeOpcode.SEND, workRequestId, list, 0, 0, 0, flags);
+    }
+
+    /**
+     * Posts an RDMA write from a scatter-gather list. A list of more than one piece takes two slots.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param list          what to write; read in this call
+     * @param remoteAddress first byte to write to, at the peer
+     * @param rkey          key of the peer's region
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}; also if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postWrite(long workRequestId, SgList list, long remoteAddress, int rkey, int flags) {
+        return postList(WqeOpcode.WRITE, workRequestId, list, remoteAddress, rkey, 0, flags);
+    }
+
+    /**
+     * Posts an RDMA read into a scatter-gather list. A list of more than one piece takes two slots.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param list          where to; read in this call
+     * @param remoteAddress first byte to read, at the peer
+     * @param rkey          key of the peer's region
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}; also if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postRead(long workRequestId, SgList list, long remoteAddress, int rkey, int flags) {
+        return postList(WqeOpcode.READ, workRequestId, list, remoteAddress, rkey, 0, flags);
+    }
+
+    /**
+     * Posts a send of bytes that the entry itself carries: they can be changed at once, and need no region. More than
+     * {@link WqeLayout#MAX_SHORT_INLINE_BYTES} take two slots.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param bytes         where the bytes are; at most {@link WqeLayout#MAX_INLINE_BYTES} of them
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}; also if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postSendInline(long workRequestId, byte[] bytes, int flags) {
+        return postInline(WqeOpcode.SEND, workRequestId, bytes, 0, 0, flags);
+    }
+
+    /**
+     * Posts an RDMA write of bytes that the entry itself carries, as {@link #postSendInline}.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param bytes         where the bytes are; at most {@link WqeLayout#MAX_INLINE_BYTES} of them
+     * @param remoteAddress first byte to write to, at the peer
+     * @param rkey          key of the peer's region
+     * @param flags         as {@link #postSend}
+     * @return as {@link #postSend}
+     * @throws IllegalArgumentException as {@link #postSend}; also if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postSend}
+     */
+    public boolean postWriteInline(long workRequestId, byte[] bytes, long remoteAddress, int rkey, int flags) {
+        return postInline(WqeOpcode.WRITE, workRequestId, bytes, remoteAddress, rkey, flags);
+    }
+
     private boolean post(
             int opcode,
             long workRequestId,
@@ -189,28 +422,256 @@ public final class QueuePair implements PostedWork {
             int rkey,
             int immediate,
             int flags) {
-        if (!QpState.canPostSend(stateCode())) {
-            throw wrongState("sends cannot be posted");
+        requireCanPost(opcode, flags);
+        if (type == QpType.UD) {
+            throw new IllegalStateException(
+                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
         }
         requireLength(length);
-        if ((flags & ~WqeLayout.ALL_FLAGS) != 0) {
-            throw new IllegalArgumentException("flags must lie within " + WqeLayout.ALL_FLAGS + ": " + flags);
-        }
         final long sequence = sendsPosted;
         if (sequence - sendsRetired == sendQueue.capacity()) {
             return false;
         }
-        final int slot = sendQueue.offset(sequence);
         store(
-                slot,
+                memory,
+                sendQueue.offset(sequence),
                 WqeLayout.control(opcode, flags, sequence),
                 workRequestId,
                 localAddress,
                 WqeLayout.pair(length, lkey),
                 remoteAddress,
-                WqeLayout.pair(rkey, immediate));
+                WqeLayout.pair(rkey, immediate),
+                0,
+                0);
         sendsPosted = sequence + 1;
         return true;
+    }
+
+    private boolean postAtomic(
+            int opcode,
+            long workRequestId,
+            long localAddress,
+            int lkey,
+            long remoteAddress,
+            int rkey,
+            long operand,
+            long swap,
+            int flags) {
+        requireCanPost(opcode, flags);
+        final long sequence = sendsPosted;
+        if (sequence - sendsRetired == sendQueue.capacity()) {
+            return false;
+        }
+        store(
+                memory,
+                sendQueue.offset(sequence),
+                WqeLayout.control(opcode, flags, sequence),
+                workRequestId,
+                localAddress,
+                WqeLayout.pair(Long.BYTES, lkey),
+                remoteAddress,
+                WqeLayout.pair(rkey, 0),
+                operand,
+                swap);
+        sendsPosted = sequence + 1;
+        return true;
+    }
+
+    private boolean postDatagram(
+            int opcode,
+            long workRequestId,
+            long localAddress,
+            long length,
+            int lkey,
+            int destinationQp,
+            int qkey,
+            int immediate,
+            int flags) {
+        requireCanPost(opcode, flags);
+        if (type != QpType.UD) {
+            throw new IllegalStateException(
+                    "only a UD queue pair sends datagrams: QP 0x" + Integer.toHexString(number));
+        }
+        requireLength(length);
+        final long sequence = sendsPosted;
+        if (sequence - sendsRetired == sendQueue.capacity()) {
+            return false;
+        }
+        store(
+                memory,
+                sendQueue.offset(sequence),
+                WqeLayout.control(opcode, flags, sequence),
+                workRequestId,
+                localAddress,
+                WqeLayout.pair(length, lkey),
+                WqeLayout.pair(immediate, 0),
+                WqeLayout.pair(destinationQp, qkey),
+                0,
+                0);
+        sendsPosted = sequence + 1;
+        return true;
+    }
+
+    private boolean postList(
+            int opcode, long workRequestId, SgList list, long remoteAddress, int rkey, int immediate, int flags) {
+        if (list.count < 2) {
+            long lengthWord = list.lengths[0]; // an empty list is all zero
+            return post(
+                    opcode,
+                    workRequestId,
+                    list.addresses[0],
+                    WqeLayout.length(lengthWord),
+                    WqeLayout.high(lengthWord),
+                    remoteAddress,
+                    rkey,
+                    immediate,
+                    flags);
+        }
+        requireCanPost(opcode, flags);
+        if (type == QpType.UD) {
+            throw new IllegalStateException(
+                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
+        }
+        final long sequence = sendsPosted;
+        if (!hasRoomForTwo(sendQueue, sequence - sendsRetired)) {
+            return false;
+        }
+        store(
+                memory,
+                sendQueue.offset(sequence),
+                WqeLayout.control(opcode, flags, sequence) | WqeLayout.CHAINED | (list.count - 1) << 16,
+                workRequestId,
+                list.addresses[0],
+                list.lengths[0],
+                remoteAddress,
+                WqeLayout.pair(rkey, immediate),
+                0,
+                0);
+        storeExtension(sendQueue, sequence + 1, list);
+        sendsPosted = sequence + 2;
+        return true;
+    }
+
+    private boolean postInline(int opcode, long workRequestId, byte[] bytes, long remoteAddress, int rkey, int flags) {
+        requireCanPost(opcode, flags);
+        if (type == QpType.UD) {
+            throw new IllegalStateException(
+                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
+        }
+        if (bytes.length > WqeLayout.MAX_INLINE_BYTES) {
+            throw new IllegalArgumentException(
+                    "inline data have at most " + WqeLayout.MAX_INLINE_BYTES + " bytes: " + bytes.length);
+        }
+        final boolean chained = bytes.length > WqeLayout.MAX_SHORT_INLINE_BYTES;
+        final long sequence = sendsPosted;
+        if (chained
+                ? !hasRoomForTwo(sendQueue, sequence - sendsRetired)
+                : sequence - sendsRetired == sendQueue.capacity()) {
+            return false;
+        }
+        final int slot = sendQueue.offset(sequence);
+        store(
+                memory,
+                slot,
+                WqeLayout.control(opcode, flags | WqeLayout.FLAG_INLINE, sequence) | (chained ? WqeLayout.CHAINED : 0),
+                workRequestId,
+                0,
+                WqeLayout.pair(bytes.length, 0),
+                remoteAddress,
+                WqeLayout.pair(rkey, 0),
+                0,
+                0);
+        if (chained) {
+            int extension = sendQueue.offset(sequence + 1);
+            store(memory, extension, WqeLayout.control(WqeOpcode.EXTENSION, 0, sequence + 1), 0, 0, 0, 0, 0, 0, 0);
+            memory.putBytes(extension + WqeLayout.EXTENSION_DATA_OFFSET, bytes, 0, bytes.length);
+        } else if (bytes.length != 0) {
+            memory.putBytes(slot + WqeLayout.RESERVED_OFFSET, bytes, 0, bytes.length);
+        }
+        sendsPosted = sequence + (chained ? 2 : 1);
+        return true;
+    }
+
+    private void requireCanPost(int opcode, int flags) {
+        if (!QpState.canPostSend(stateCode())) {
+            throw wrongState("sends cannot be posted");
+        }
+        if (!type.canSend(opcode)) {
+            throw new IllegalStateException("a " + type + " queue pair cannot post " + WqeOpcode.name(opcode)
+                    + ": QP 0x" + Integer.toHexString(number));
+        }
+        if ((flags & ~WqeLayout.ALL_FLAGS) != 0) {
+            throw new IllegalArgumentException("flags must lie within " + WqeLayout.ALL_FLAGS + ": " + flags);
+        }
+    }
+
+    private static boolean hasRoomForTwo(RingGeometry ring, long used) {
+        if (ring.capacity() < 2) {
+            throw new IllegalArgumentException("this takes two entries, and the queue has one");
+        }
+        return used <= ring.capacity() - 2;
+    }
+
+    private void storeExtension(RingGeometry ring, long sequence, SgList list) {
+        store(
+                memory,
+                ring.offset(sequence),
+                WqeLayout.control(WqeOpcode.EXTENSION, 0, sequence),
+                list.addresses[1],
+                list.lengths[1],
+                list.addresses[2],
+                list.lengths[2],
+                list.addresses[3],
+                list.lengths[3],
+                0);
+    }
+
+    /**
+     * Posts a receive into a scatter-gather list. A list of more than one piece takes two slots.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param list          where the bytes of a send go; read in this call
+     * @return as {@link #postRecv(long, long, long, int)}
+     * @throws IllegalArgumentException if it takes more slots than the queue has
+     * @throws IllegalStateException    as {@link #postRecv(long, long, long, int)}
+     */
+    public boolean postRecv(long workRequestId, SgList list) {
+        if (list.count < 2) {
+            return postRecv(
+                    workRequestId,
+                    list.addresses[0],
+                    WqeLayout.length(list.lengths[0]),
+                    WqeLayout.high(list.lengths[0]));
+        }
+        requireCanReceive();
+        final long sequence = receivesPosted;
+        if (!hasRoomForTwo(receiveQueue, sequence - receivesRetired)) {
+            return false;
+        }
+        store(
+                memory,
+                receiveQueue.offset(sequence),
+                WqeLayout.control(WqeOpcode.RECV, 0, sequence) | WqeLayout.CHAINED | (list.count - 1) << 16,
+                workRequestId,
+                list.addresses[0],
+                list.lengths[0],
+                0,
+                0,
+                0,
+                0);
+        storeExtension(receiveQueue, sequence + 1, list);
+        receivesPosted = sequence + 2;
+        return true;
+    }
+
+    private void requireCanReceive() {
+        if (stateCode() == 0) {
+            throw wrongState("receives cannot be posted");
+        }
+        if (!hasReceives) {
+            throw new IllegalStateException(
+                    "receives are posted to the shared queue: QP 0x" + Integer.toHexString(number));
+        }
     }
 
     /**
@@ -225,20 +686,21 @@ public final class QueuePair implements PostedWork {
      * @throws IllegalStateException    if the state is RESET; nothing is posted
      */
     public boolean postRecv(long workRequestId, long localAddress, long length, int lkey) {
-        if (stateCode() == 0) {
-            throw wrongState("receives cannot be posted");
-        }
+        requireCanReceive();
         requireLength(length);
         final long sequence = receivesPosted;
         if (sequence - receivesRetired == receiveQueue.capacity()) {
             return false;
         }
         store(
+                memory,
                 receiveQueue.offset(sequence),
                 WqeLayout.control(WqeOpcode.RECV, 0, sequence),
                 workRequestId,
                 localAddress,
                 WqeLayout.pair(length, lkey),
+                0,
+                0,
                 0,
                 0);
         receivesPosted = sequence + 1;
@@ -246,26 +708,19 @@ public final class QueuePair implements PostedWork {
     }
 
     /** Stores all eight words: nothing of the last lap is left. Plain; the doorbell publishes them. */
-    private void store(
-            int slot,
-            long control,
-            long workRequestId,
-            long localAddress,
-            long localLength,
-            long remoteAddress,
-            long remoteKey) {
-        final QueueMemory memory = this.memory;
-        memory.putLong(slot + WqeLayout.CONTROL_OFFSET, control);
-        memory.putLong(slot + WqeLayout.WORK_REQUEST_ID_OFFSET, workRequestId);
-        memory.putLong(slot + WqeLayout.LOCAL_ADDRESS_OFFSET, localAddress);
-        memory.putLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET, localLength);
-        memory.putLong(slot + WqeLayout.REMOTE_ADDRESS_OFFSET, remoteAddress);
-        memory.putLong(slot + WqeLayout.REMOTE_KEY_OFFSET, remoteKey);
-        memory.putLong(slot + WqeLayout.RESERVED_OFFSET, 0);
-        memory.putLong(slot + WqeLayout.RESERVED_OFFSET + Long.BYTES, 0);
+    static void store(
+            QueueMemory memory, int slot, long w0, long w1, long w2, long w3, long w4, long w5, long w6, long w7) {
+        memory.putLong(slot, w0);
+        memory.putLong(slot + 8, w1);
+        memory.putLong(slot + 16, w2);
+        memory.putLong(slot + 24, w3);
+        memory.putLong(slot + 32, w4);
+        memory.putLong(slot + 40, w5);
+        memory.putLong(slot + 48, w6);
+        memory.putLong(slot + 56, w7);
     }
 
-    private static void requireLength(long length) {
+    static void requireLength(long length) {
         if (length < 0 || length > WqeLayout.MAX_MESSAGE_BYTES) {
             throw new IllegalArgumentException(
                     "length must be 0 to " + WqeLayout.MAX_MESSAGE_BYTES + " bytes: " + length);
@@ -383,22 +838,39 @@ public final class QueuePair implements PostedWork {
 
     @Override
     public long sendTag(long sequence) {
-        return memory.getLong(sendQueue.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+        return memory.getLong(first(sendQueue, sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
     }
 
     @Override
     public long receiveTag(long sequence) {
-        return memory.getLong(receiveQueue.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+        return memory.getLong(first(receiveQueue, sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
     }
 
     @Override
     public boolean isSignaled(long sequence) {
-        return (WqeLayout.flags(memory.getLong(sendQueue.offset(sequence))) & WqeLayout.FLAG_SIGNALED) != 0;
+        return !sendGoesOn(sequence)
+                && (WqeLayout.flags(memory.getLong(first(sendQueue, sequence))) & WqeLayout.FLAG_SIGNALED) != 0;
     }
 
     @Override
     public int sendOpcode(long sequence) {
-        return WqeLayout.opcode(memory.getLong(sendQueue.offset(sequence)));
+        return WqeLayout.opcode(memory.getLong(first(sendQueue, sequence)));
+    }
+
+    @Override
+    public boolean sendGoesOn(long sequence) {
+        return WqeLayout.isChained(memory.getLong(sendQueue.offset(sequence)));
+    }
+
+    @Override
+    public boolean receiveGoesOn(long sequence) {
+        return WqeLayout.isChained(memory.getLong(receiveQueue.offset(sequence)));
+    }
+
+    /** Where the request that an entry belongs to begins. */
+    private int first(RingGeometry queue, long sequence) {
+        final int slot = queue.offset(sequence);
+        return WqeLayout.opcode(memory.getLong(slot)) == WqeOpcode.EXTENSION ? queue.offset(sequence - 1) : slot;
     }
 
     /**

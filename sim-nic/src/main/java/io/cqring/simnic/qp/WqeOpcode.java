@@ -23,7 +23,44 @@ public final class WqeOpcode {
     /** A receive: takes a SEND's bytes, or a WRITE_IMM's report. */
     public static final int RECV = 6;
 
-    private static final String[] NAMES = {"NONE", "SEND", "SEND_IMM", "WRITE", "WRITE_IMM", "READ", "RECV"};
+    /** Compares 8 bytes of the peer's memory, and replaces them if they are equal; brings back what was there. */
+    public static final int COMPARE_SWAP = 7;
+
+    /** Adds to 8 bytes of the peer's memory; brings back what was there. */
+    public static final int FETCH_ADD = 8;
+
+    /** As SEND, and makes a key of the peer's invalid. */
+    public static final int SEND_INVALIDATE = 9;
+
+    /** Makes a key of one's own invalid. Sends nothing. */
+    public static final int LOCAL_INVALIDATE = 10;
+
+    /** No operation: the second half of the entry before it. */
+    public static final int EXTENSION = 15;
+
+    private static final int SEND_QUEUE = 1 << SEND
+            | 1 << SEND_IMM
+            | 1 << WRITE
+            | 1 << WRITE_IMM
+            | 1 << READ
+            | 1 << COMPARE_SWAP
+            | 1 << FETCH_ADD
+            | 1 << SEND_INVALIDATE
+            | 1 << LOCAL_INVALIDATE;
+
+    private static final String[] NAMES = {
+        "NONE",
+        "SEND",
+        "SEND_IMM",
+        "WRITE",
+        "WRITE_IMM",
+        "READ",
+        "RECV",
+        "COMPARE_SWAP",
+        "FETCH_ADD",
+        "SEND_INVALIDATE",
+        "LOCAL_INVALIDATE"
+    };
 
     private WqeOpcode() {}
 
@@ -31,20 +68,40 @@ public final class WqeOpcode {
      * Whether a code may stand in a send queue.
      *
      * @param opcode a code, any int
-     * @return true for SEND to READ
+     * @return true for all but RECV and EXTENSION
      */
     public static boolean isSendQueue(int opcode) {
-        return opcode >= SEND && opcode <= READ;
+        return (opcode & ~31) == 0 && (SEND_QUEUE >>> opcode & 1) != 0;
+    }
+
+    /**
+     * Whether the answer brings something that no other answer brings.
+     *
+     * @param opcode a code
+     * @return true for READ, COMPARE_SWAP and FETCH_ADD
+     */
+    public static boolean hasResponse(int opcode) {
+        return opcode == READ || isAtomic(opcode);
+    }
+
+    /**
+     * Whether it changes 8 bytes at once.
+     *
+     * @param opcode a code
+     * @return true for COMPARE_SWAP and FETCH_ADD
+     */
+    public static boolean isAtomic(int opcode) {
+        return opcode == COMPARE_SWAP || opcode == FETCH_ADD;
     }
 
     /**
      * Whether a message consumes a receive at the peer.
      *
      * @param opcode a code
-     * @return true for SEND, SEND_IMM and WRITE_IMM
+     * @return true for SEND, SEND_IMM, SEND_INVALIDATE and WRITE_IMM
      */
     public static boolean consumesReceive(int opcode) {
-        return opcode == SEND || opcode == SEND_IMM || opcode == WRITE_IMM;
+        return opcode == SEND || opcode == SEND_IMM || opcode == WRITE_IMM || opcode == SEND_INVALIDATE;
     }
 
     /**

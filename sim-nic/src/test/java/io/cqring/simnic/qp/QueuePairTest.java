@@ -107,7 +107,7 @@ class QueuePairTest {
     @Test
     void unknownFlagsAreRefused() {
         setState(QpState.RTS);
-        assertThrows(IllegalArgumentException.class, () -> queuePair.postSend(0, 0, 0, 0, 4));
+        assertThrows(IllegalArgumentException.class, () -> queuePair.postSend(0, 0, 0, 0, 8));
         assertThrows(IllegalArgumentException.class, () -> queuePair.postSend(0, 0, 0, 0, -1));
     }
 

@@ -1,0 +1,127 @@
+package io.cqring.simnic.qp;
+
+import io.cqring.memory.QueueMemory;
+import io.cqring.ring.RingGeometry;
+
+/**
+ * Host side of a shared receive queue (SRQ): receives that any of several queue pairs may consume, in the order in which they were posted.
+ * Got from {@code SimNic.createSharedReceiveQueue}.
+ *
+ * <p><b>Role:</b> one thread at a time posts, rings and retires. <b>Progress:</b> wait-free. <b>Allocation:</b> none.
+ *
+ * <p><b>Slots.</b> Completions of a shared queue reach the host through the completion queues of its queue pairs, so not in the order of the
+ * entries. Each is retired by its own counter; a slot can be posted again once all before it have been retired as well.
+ *
+ * <p>When a queue pair fails, its receives stay here: they are not flushed, others use them. One piece of memory per entry.
+ */
+public final class SharedReceiveQueue {
+    private static final int COUNTER_MASK = 0xFF_FFFF;
+
+    private final int number;
+    private final QueueMemory memory;
+    private final RingGeometry ring;
+
+    /** Which slots have been retired, of those from {@code retired} on. */
+    private final boolean[] done;
+
+    private long posted;
+    private long retired;
+
+    /**
+     * For the device's control path.
+     *
+     * @param number its number, 1 or more
+     * @param memory memory shared with the device; its receive queue and receive doorbell are used
+     */
+    public SharedReceiveQueue(int number, QpMemory memory) {
+        this.number = number;
+        this.memory = memory.memory();
+        this.ring = memory.receiveQueue();
+        this.done = new boolean[ring.capacity()];
+    }
+
+    /**
+     * Number of the queue, as its events carry it.
+     *
+     * @return 1 or more
+     */
+    public int number() {
+        return number;
+    }
+
+    /**
+     * Posts a receive.
+     *
+     * @param workRequestId tag, comes back in the completion
+     * @param localAddress  where the bytes of a send go
+     * @param length        room for them, 0 to 2^31 bytes
+     * @param lkey          key of the region it lies in
+     * @return true if posted; false if the queue is full: nothing is posted
+     * @throws IllegalArgumentException if the length is out of range; nothing is posted
+     */
+    public boolean postRecv(long workRequestId, long localAddress, long length, int lkey) {
+        QueuePair.requireLength(length);
+        final long sequence = posted;
+        if (sequence - retired == ring.capacity()) {
+            return false;
+        }
+        QueuePair.store(
+                memory,
+                ring.offset(sequence),
+                WqeLayout.control(WqeOpcode.RECV, 0, sequence),
+                workRequestId,
+                localAddress,
+                WqeLayout.pair(length, lkey),
+                0,
+                0,
+                0,
+                0);
+        posted = sequence + 1;
+        return true;
+    }
+
+    /** Shows the device all receives posted so far. */
+    public void ringDoorbell() {
+        // Edge DOORBELL, host end, as QueuePair.ringReceiveDoorbell. Partner: ReceiveQueue.readDoorbell.
+        memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, posted);
+    }
+
+    /**
+     * Retires the entry of a completion.
+     *
+     * @param wqeCounter counter of the completion, 24 bits
+     * @return true; false if the entry is not outstanding: the completion is a duplicate
+     */
+    public boolean retire(int wqeCounter) {
+        final int ahead = (wqeCounter - (int) retired) & COUNTER_MASK;
+        if (ahead >= posted - retired) {
+            return false;
+        }
+        final int slot = (int) (retired + ahead) & (done.length - 1);
+        if (done[slot]) {
+            return false;
+        }
+        done[slot] = true;
+        int first = (int) retired & (done.length - 1);
+        while (retired != posted && done[first]) {
+            done[first] = false;
+            retired++;
+            first = (int) retired & (done.length - 1);
+        }
+        return true;
+    }
+
+    /**
+     * Receives that can be posted before {@link #postRecv} returns false.
+     *
+     * @return free slots
+     */
+    public int free() {
+        return ring.capacity() - (int) (posted - retired);
+    }
+
+    @Override
+    public String toString() {
+        return "SRQ " + number;
+    }
+}
