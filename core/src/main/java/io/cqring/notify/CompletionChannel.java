@@ -4,18 +4,13 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionPoller;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.EventSink;
-import io.cqring.eq.EventHandler;
-import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.eq.EventWriter;
-import io.cqring.eq.Interrupt;
 import java.io.IOException;
 import java.nio.channels.SelectableChannel;
-import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -49,81 +44,16 @@ public final class CompletionChannel implements AutoCloseable {
     /** The most entries that an arm can wait for. */
     private static final int MOST_COUNT = 1 << 16;
 
-    private final EventHandler dealer = (type, number, subType, syndrome, detail) -> onEvent(number);
-    private final EventQueue events;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition acknowledged = lock.newCondition();
+    private final Members members;
+    private final Sleepers sleepers;
     private final EventWriter eventWriter;
-    private final Interrupt interrupt;
-    private final Doorbell doorbell = new Doorbell();
 
     /** Where losses are reported, or null. */
     private final EventWriter asynchronous;
 
     private final Sink sink = new Sink();
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition acknowledged = lock.newCondition();
-
-    /** By number. Under the lock, as all that follows. */
-    private final Member[] members;
-
-    private final ArrayDeque<Integer> freeNumbers = new ArrayDeque<>();
-    private int numbersUsed;
-
-    /** Members with an event that nobody has got yet; entries that are not signalled any more are stale. */
-    private final ArrayDeque<Member> ready = new ArrayDeque<>();
-
-    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
-
-    /** The waiter that watches the interrupt, or null. */
-    private Waiter watcher;
-
-    private long eventsTaken;
-    private long spuriousEvents;
-    private long overrunsTaken;
-
-    /** Raises by which the watcher was called, which are no events. */
-    private long ownRaises;
-
-    private boolean closed;
-
-    /** A queue of this channel. */
-    private static final class Member {
-        final int number;
-        CompletionQueue queue;
-
-        /** An event has arrived and nobody has got it. */
-        boolean signalled;
-
-        /** In the list of those that are ready. */
-        boolean listed;
-
-        /** Being destroyed: its events go nowhere. */
-        boolean dropped;
-
-        long delivered;
-        long acked;
-
-        Member(int number) {
-            this.number = number;
-        }
-    }
-
-    /** A thread that waits. */
-    private static final class Waiter {
-        final Thread thread = Thread.currentThread();
-
-        /** What for; null: any. */
-        final Member wanted;
-
-        /** Waits for any, and was woken for an event that is ready. */
-        boolean woken;
-
-        /** Its queue is closed or dead: it is to look for itself. */
-        boolean called;
-
-        Waiter(Member wanted) {
-            this.wanted = wanted;
-        }
-    }
 
     /** What the writers call. */
     private final class Sink implements EventSink {
@@ -174,12 +104,9 @@ public final class CompletionChannel implements AutoCloseable {
             throw new IllegalArgumentException("queues must be 1 to " + MOST_QUEUES + ": " + mostQueues);
         }
         this.asynchronous = asynchronous;
-        this.members = new Member[mostQueues];
-        this.interrupt = new Interrupt(doorbell::ring);
-        this.events = EventQueue.builder(depth == 1 ? 1 : Integer.highestOneBit(depth - 1) << 1)
-                .interrupt(interrupt)
-                .create();
-        this.eventWriter = events.writer();
+        this.members = new Members(mostQueues);
+        this.sleepers = new Sleepers(lock, members, depth);
+        this.eventWriter = sleepers.eventWriter();
     }
 
     // ---- Queues
@@ -216,9 +143,9 @@ public final class CompletionChannel implements AutoCloseable {
                     (device ? described.deviceEvents(member.number) : described.events(sink, member.number)).create();
             lock.lock();
             try {
-                requireOpen();
+                sleepers.requireOpen();
                 member.queue = queue;
-                members[member.number] = member;
+                members.add(member);
                 return queue;
             } finally {
                 lock.unlock();
@@ -233,13 +160,8 @@ public final class CompletionChannel implements AutoCloseable {
     private int reserve() {
         lock.lock();
         try {
-            requireOpen();
-            // Numbers that were never used first: an asynchronous event may still name a queue that is gone.
-            final Integer free = numbersUsed < members.length ? null : freeNumbers.poll();
-            if (free == null && numbersUsed == members.length) {
-                throw new IllegalStateException("completion channel has its " + members.length + " queues");
-            }
-            return free == null ? numbersUsed++ : free;
+            sleepers.requireOpen();
+            return members.reserve();
         } finally {
             lock.unlock();
         }
@@ -248,7 +170,7 @@ public final class CompletionChannel implements AutoCloseable {
     private void giveBack(int number) {
         lock.lock();
         try {
-            freeNumbers.add(number);
+            members.giveBack(number);
         } finally {
             lock.unlock();
         }
@@ -286,13 +208,13 @@ public final class CompletionChannel implements AutoCloseable {
         long left = nanos(timeout, unit);
         lock.lock();
         try {
-            final Member member = member(queue);
+            final Member member = members.of(queue);
             queue.close();
             member.dropped = true;
             member.signalled = false;
-            wakeAll(); // whoever waits for it learns that it is closed
+            sleepers.wakeAll(); // whoever waits for it learns that it is closed
             while (member.delivered != member.acked) {
-                if (closed) {
+                if (sleepers.isClosed()) {
                     throw new IllegalStateException(
                             "completion channel is closed; events of the queue that are not acknowledged: "
                                     + (member.delivered - member.acked));
@@ -302,10 +224,7 @@ public final class CompletionChannel implements AutoCloseable {
                 }
                 left = acknowledged.awaitNanos(left);
             }
-            if (members[member.number] == member) { // else another destroy was first
-                members[member.number] = null;
-                freeNumbers.add(member.number);
-            }
+            members.remove(member);
             return true;
         } finally {
             lock.unlock();
@@ -322,8 +241,7 @@ public final class CompletionChannel implements AutoCloseable {
     public long unacknowledged(CompletionQueue queue) {
         lock.lock();
         try {
-            final Member member = member(queue);
-            return member.delivered - member.acked;
+            return members.unacknowledged(members.of(queue));
         } finally {
             lock.unlock();
         }
@@ -347,8 +265,8 @@ public final class CompletionChannel implements AutoCloseable {
     public CompletionQueue getEvent(long timeout, TimeUnit unit) throws InterruptedException {
         final long nanos = nanos(timeout, unit);
         final long start = System.nanoTime();
-        doorbell.silence();
-        final Member member = waitFor(null, start, nanos);
+        sleepers.doorbell().silence();
+        final Member member = sleepers.waitFor(null, start, nanos);
         return member == null ? null : member.queue;
     }
 
@@ -362,12 +280,7 @@ public final class CompletionChannel implements AutoCloseable {
     public void ack(CompletionQueue queue, int count) {
         lock.lock();
         try {
-            final Member member = member(queue);
-            final long owed = member.delivered - member.acked;
-            if (count < 0 || count > owed) {
-                throw new IllegalArgumentException("events to acknowledge must be 0 to " + owed + ": " + count);
-            }
-            member.acked += count;
+            members.acknowledge(queue, count);
             acknowledged.signalAll();
         } finally {
             lock.unlock();
@@ -387,8 +300,8 @@ public final class CompletionChannel implements AutoCloseable {
     public SelectableChannel selectable() throws IOException {
         lock.lock();
         try {
-            requireOpen();
-            return doorbell.open();
+            sleepers.requireOpen();
+            return sleepers.doorbell().open();
         } finally {
             lock.unlock();
         }
@@ -511,22 +424,22 @@ public final class CompletionChannel implements AutoCloseable {
             if (left <= 0) {
                 return;
             }
-            waitFor(member, now, left);
+            sleepers.waitFor(member, now, left);
         }
     }
 
     /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
     boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
-        return waitFor(openMember(queue), System.nanoTime(), nanos) != null;
+        return sleepers.waitFor(openMember(queue), System.nanoTime(), nanos) != null;
     }
 
     /** Ends one {@link #awaitEvent}. */
     void callWaiter(CompletionQueue queue) {
         lock.lock();
         try {
-            final Member member = members[queue.number()];
+            final Member member = members.at(queue.number());
             if (member != null && member.queue == queue) { // else it was destroyed
-                passOn(member);
+                sleepers.passOn(member);
             }
         } finally {
             lock.unlock();
@@ -541,8 +454,8 @@ public final class CompletionChannel implements AutoCloseable {
     private Member openMember(CompletionQueue queue) {
         lock.lock();
         try {
-            requireOpen();
-            return member(queue);
+            sleepers.requireOpen();
+            return members.of(queue);
         } finally {
             lock.unlock();
         }
@@ -567,264 +480,16 @@ public final class CompletionChannel implements AutoCloseable {
             if (left <= 0) {
                 return false;
             }
-            called = waitFor(member, now, left) != null;
+            called = sleepers.waitFor(member, now, left) != null;
         }
     }
 
-    /** Wakes one more that waits for a member, or the next that will. */
     private void passOn(Member member) {
         lock.lock();
         try {
-            member.signalled = !member.dropped;
-            wakeOne(member);
+            sleepers.passOn(member);
         } finally {
             lock.unlock();
-        }
-    }
-
-    // ---- How waiting works
-
-    /**
-     * Waits for an event of {@code wanted}, or of any member, and takes it. Null if time ran out. One of the waiters watches the
-     * interrupt; it deals out what comes, and hands the watch on when it leaves. The others are woken by name.
-     */
-    private Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
-        final Waiter self = new Waiter(wanted);
-        lock.lock();
-        try {
-            waiters.add(self);
-            boolean dozed = false;
-            while (true) {
-                self.woken = false;
-                requireOpen();
-                final long seen = interrupt.count();
-                dealOut();
-                final Member got = take(wanted);
-                if (got != null) {
-                    return got;
-                }
-                if (self.called || (wanted != null && isClosed(wanted))) {
-                    return wanted; // its own calls say so
-                }
-                if (dozed && Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                final long left = nanos - (System.nanoTime() - start);
-                if (watcher != null) {
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    doze(left);
-                    dozed = true;
-                } else {
-                    if (left <= 0 && !doorbell.isOpen()) {
-                        return null;
-                    }
-                    // Without time to wait too, if a selector waits instead of us. The loss of an event raises the
-                    // interrupt, armed or not.
-                    if (armEvents() || interrupt.count() != seen) {
-                        continue;
-                    }
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    watch(self, seen, left);
-                }
-            }
-        } finally {
-            leave(self, nanos > 0);
-            lock.unlock();
-        }
-    }
-
-    /** Leaves nothing behind that nobody knows of: an event that has just come, those of others, the watch. */
-    private void leave(Waiter self, boolean hasWaited) {
-        waiters.remove(self);
-        if (self.wanted != null && self.wanted.signalled) {
-            signal(self.wanted); // it came as we left
-        }
-        if (hasWaited) { // else it is in a loop, and comes again until there is nothing
-            handOn();
-        }
-        if (watcher == null) {
-            final Waiter next = waiters.peek();
-            if (next != null) {
-                wake(next); // to watch from now on, or to find what is left
-            } else if (hasWaited && doorbell.isOpen() && armEvents()) {
-                doorbell.ring(); // the selector watches
-            }
-        }
-    }
-
-    /** Watches the interrupt, with the lock released meanwhile. */
-    private void watch(Waiter self, long seen, long left) throws InterruptedException {
-        watcher = self;
-        lock.unlock();
-        try {
-            interrupt.await(seen, left);
-        } finally {
-            lock.lock();
-            watcher = null;
-        }
-    }
-
-    /** Waits for the watcher to wake us, with the lock released meanwhile. */
-    private void doze(long left) {
-        lock.unlock();
-        try {
-            LockSupport.parkNanos(this, left); // if we were woken before this, it returns at once
-        } finally {
-            lock.lock();
-        }
-    }
-
-    private boolean armEvents() {
-        try {
-            return events.arm();
-        } finally {
-            events.releasePoller();
-        }
-    }
-
-    /** Takes the events that have arrived, and wakes the waiters whose they are. */
-    private void dealOut() {
-        try {
-            while (events.poll(dealer, events.capacity()) != 0) {
-                // until none is left
-            }
-            if (events.takeOverrun()) {
-                overrunsTaken++;
-                for (int number = 0; number != numbersUsed; number++) { // whose events were lost nobody knows
-                    final Member member = members[number];
-                    if (member != null) {
-                        member.queue.takeEvent();
-                        signal(member);
-                    }
-                }
-            }
-        } finally {
-            events.releasePoller();
-        }
-    }
-
-    private void onEvent(int number) {
-        final Member member = number < members.length ? members[number] : null;
-        if (member == null || member.dropped || (!member.queue.takeEvent() && !isClosed(member))) {
-            spuriousEvents++; // of a queue that was destroyed, or taken before
-            return;
-        }
-        eventsTaken++;
-        signal(member);
-    }
-
-    private static boolean isClosed(Member member) {
-        return member.queue.isClosed();
-    }
-
-    /** Gives the event of a member to one that waits for it, or else lets those have it that wait for any. */
-    private void signal(Member member) {
-        if (member.dropped) {
-            member.signalled = false;
-            return;
-        }
-        member.signalled = true;
-        if (isClosed(member) || member.queue.isDead()) { // there may be no other event, and it concerns all of them
-            for (Waiter waiter : waiters) {
-                if (waiter.wanted == member) {
-                    waiter.called = true;
-                    wake(waiter);
-                }
-            }
-        }
-        if (!wakeOne(member) && !member.listed) {
-            member.listed = true;
-            ready.add(member);
-        }
-    }
-
-    /** Wakes one that waits for this member. False if nobody does. */
-    private boolean wakeOne(Member member) {
-        for (Waiter waiter : waiters) {
-            if (waiter.wanted == member) {
-                wake(waiter);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Wakes one that waits for any member for each that is ready; if there is none, a selector. */
-    private void handOn() {
-        int left = ready.size();
-        if (left == 0) {
-            return;
-        }
-        boolean somebody = false;
-        for (Waiter waiter : waiters) {
-            if (waiter.wanted == null) {
-                somebody = true;
-                if (left-- == 0) {
-                    break;
-                }
-                if (!waiter.woken) {
-                    waiter.woken = true;
-                    wake(waiter);
-                }
-            }
-        }
-        if (!somebody) {
-            doorbell.ring();
-        }
-    }
-
-    private void wake(Waiter waiter) {
-        if (waiter == watcher) {
-            ownRaises++;
-            interrupt.raise(); // it sleeps until that count changes, whatever wakes it
-        } else if (waiter.thread != Thread.currentThread()) {
-            LockSupport.unpark(waiter.thread);
-        }
-    }
-
-    private void wakeAll() {
-        for (Waiter waiter : waiters) {
-            wake(waiter);
-        }
-    }
-
-    private Member take(Member wanted) {
-        if (wanted != null) {
-            final boolean signalled = wanted.signalled;
-            wanted.signalled = false;
-            return signalled ? wanted : null;
-        }
-        Member member = ready.poll();
-        while (member != null) {
-            member.listed = false;
-            if (member.signalled) {
-                member.signalled = false;
-                member.delivered++;
-                return member;
-            }
-            member = ready.poll();
-        }
-        return null;
-    }
-
-    private Member member(CompletionQueue queue) {
-        final int number = queue.number();
-        final Member member = number < members.length ? members[number] : null;
-        if (member == null || member.queue != queue) {
-            throw new IllegalArgumentException("completion queue is not one of this channel, or was destroyed");
-        }
-        return member;
-    }
-
-    private void requireOpen() {
-        if (closed) {
-            throw channelClosed();
         }
     }
 
@@ -879,10 +544,10 @@ public final class CompletionChannel implements AutoCloseable {
         lock.lock();
         try {
             return switch (counter) {
-                case EVENTS -> eventsTaken;
-                case SPURIOUS -> spuriousEvents;
-                case OVERRUNS -> overrunsTaken;
-                case INTERRUPTS -> interrupt.count() - ownRaises;
+                case EVENTS -> sleepers.events();
+                case SPURIOUS -> sleepers.spuriousEvents();
+                case OVERRUNS -> sleepers.overruns();
+                case INTERRUPTS -> sleepers.interrupts();
             };
         } finally {
             lock.unlock();
@@ -904,7 +569,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return times
      */
     public long spuriousWakeups() {
-        return interrupt.spuriousWakeups();
+        return sleepers.spuriousWakeups();
     }
 
     /**
@@ -915,7 +580,7 @@ public final class CompletionChannel implements AutoCloseable {
     public boolean isClosed() {
         lock.lock();
         try {
-            return closed;
+            return sleepers.isClosed();
         } finally {
             lock.unlock();
         }
@@ -929,11 +594,9 @@ public final class CompletionChannel implements AutoCloseable {
     public void close() {
         lock.lock();
         try {
-            if (!closed) {
-                closed = true;
-                wakeAll();
+            if (!sleepers.isClosed()) {
+                sleepers.close();
                 acknowledged.signalAll();
-                doorbell.close();
             }
         } finally {
             lock.unlock();
