@@ -6,12 +6,17 @@ import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.EventSink;
 import io.cqring.eq.EventType;
 import io.cqring.eq.EventWriter;
+import io.cqring.memory.QueueMemory;
 import java.io.IOException;
 import java.nio.channels.SelectableChannel;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntFunction;
 
 /**
  * Where threads sleep until a completion queue has something for them: {@code ibv_comp_channel}. The queues of a channel share its
@@ -70,6 +75,58 @@ public final class CompletionChannel implements AutoCloseable {
         }
     }
 
+    /** The processes that write to a queue in a file, as its listener sees them. */
+    private final class Senders implements WakeupListener.Peers {
+        private final Member member;
+
+        Senders(Member member) {
+            this.member = member;
+        }
+
+        @Override
+        public void came() {
+            lock.lock();
+            try {
+                member.connected++;
+                sleepers.look(member);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void woke() {
+            lock.lock();
+            try {
+                sleepers.look(member);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void gone() {
+            left(1);
+        }
+
+        @Override
+        public void failed() {
+            left(Integer.MAX_VALUE);
+        }
+
+        private void left(int most) {
+            lock.lock();
+            try {
+                final int count = Math.min(most, member.connected);
+                member.connected -= count;
+                member.departed += Math.max(1, count); // a failure is told of, whoever was connected
+                sleepers.call(member);
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
     /**
      * A channel for a number of queues.
      *
@@ -120,7 +177,48 @@ public final class CompletionChannel implements AutoCloseable {
      * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
      */
     public CompletionQueue create(CompletionQueue.Builder described) {
-        return add(described, false);
+        requireNoFile(described);
+        return add(number -> described.events(sink, number).create(), null);
+    }
+
+    /**
+     * Makes a queue in a file, whose events come here also if another process writes: it attaches the file with a {@link WakeupSender} to
+     * the socket. This process is the one that sleeps, until the channel is closed or the queue destroyed; others may attach and poll, without
+     * sleeping.
+     *
+     * @param described the queue, in memory of {@link QueueMemory#create}; its events are set by this call
+     * @param socket    where to listen, for instance the name of the file and {@code .sock}; of at most 100 bytes. A socket that a dead
+     *                  process has left there is replaced. A lock file of that name and {@code .host} is made beside it
+     * @return the queue
+     * @throws IllegalArgumentException as {@link CompletionQueue.Builder#create}; or the memory is no file, or the path is too long
+     * @throws IllegalStateException    if the channel is closed, or has as many queues as it can; or somebody listens there: the message names
+     *                                  the process
+     * @throws IOException              if the socket cannot be made: its folder does not exist, or the name is that of something else. In
+     *                                  all these cases no queue is made
+     */
+    public CompletionQueue create(CompletionQueue.Builder described, Path socket) throws IOException {
+        if (!described.isInFile()) {
+            throw new IllegalArgumentException(
+                    "a queue that is in no file needs no socket, for no other process writes to it: create(described)");
+        }
+        return listening(number -> described.events(sink, number).create(), socket);
+    }
+
+    /**
+     * Attaches a queue in a file that was made with events, and sleeps on it in place of a process that has ended: as
+     * {@link CompletionQueue#attach(QueueMemory, io.cqring.cq.EventSink, int)} and {@link #create(CompletionQueue.Builder, Path)}. An event that found
+     * nobody is taken here. Senders of the last listener connect again by themselves, see {@link WakeupSender}.
+     *
+     * @param memory the file
+     * @param socket where to listen
+     * @return the queue
+     * @throws io.cqring.cq.CqAttachException as {@link CompletionQueue#attach(QueueMemory)}; or the queue was made without events
+     * @throws IllegalArgumentException if the path is too long
+     * @throws IllegalStateException    as {@link #create(CompletionQueue.Builder, Path)}
+     * @throws IOException              as {@link #create(CompletionQueue.Builder, Path)}
+     */
+    public CompletionQueue attach(QueueMemory memory, Path socket) throws IOException {
+        return listening(number -> CompletionQueue.attach(memory, sink, number), socket);
     }
 
     /**
@@ -133,19 +231,45 @@ public final class CompletionChannel implements AutoCloseable {
      * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
      */
     public CompletionQueue createForDevice(CompletionQueue.Builder described) {
-        return add(described, true);
+        requireNoFile(described);
+        return add(number -> described.deviceEvents(number).create(), null);
     }
 
-    private CompletionQueue add(CompletionQueue.Builder described, boolean device) {
+    private static void requireNoFile(CompletionQueue.Builder described) {
+        if (described.isInFile()) {
+            throw new IllegalArgumentException("a queue in a file is written by other processes, which wake this one"
+                    + " through a socket: create(described, socket)");
+        }
+    }
+
+    private CompletionQueue listening(IntFunction<CompletionQueue> maker, Path socket) throws IOException {
+        final WakeupListener listener = WakeupListener.open(socket);
+        boolean added = false;
+        try {
+            final CompletionQueue queue = add(maker, listener);
+            added = true;
+            return queue;
+        } finally {
+            if (!added) {
+                listener.close();
+            }
+        }
+    }
+
+    private CompletionQueue add(IntFunction<CompletionQueue> maker, WakeupListener listener) {
         final Member member = new Member(reserve());
         try {
-            final CompletionQueue queue =
-                    (device ? described.deviceEvents(member.number) : described.events(sink, member.number)).create();
+            final CompletionQueue queue = maker.apply(member.number);
             lock.lock();
             try {
                 sleepers.requireOpen();
                 member.queue = queue;
+                member.listener = listener;
                 members.add(member);
+                if (listener != null) {
+                    sleepers.look(member); // what came before somebody listened
+                    listener.start(new Senders(member));
+                }
                 return queue;
             } finally {
                 lock.unlock();
@@ -206,10 +330,12 @@ public final class CompletionChannel implements AutoCloseable {
      */
     public boolean destroy(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
         long left = nanos(timeout, unit);
+        WakeupListener listener = null;
         lock.lock();
         try {
             final Member member = members.of(queue);
             queue.close();
+            listener = member.listener;
             member.dropped = true;
             member.signalled = false;
             sleepers.wakeAll(); // whoever waits for it learns that it is closed
@@ -226,6 +352,45 @@ public final class CompletionChannel implements AutoCloseable {
             }
             members.remove(member);
             return true;
+        } finally {
+            lock.unlock();
+            close(listener);
+        }
+    }
+
+    private static void close(WakeupListener listener) {
+        if (listener != null) {
+            listener.close();
+        }
+    }
+
+    /**
+     * Senders of other processes that are connected to a queue in a file.
+     *
+     * @param queue the queue
+     * @return senders; 0 if the queue is in no file
+     * @throws IllegalArgumentException if the queue is not one of this channel
+     */
+    public int connectedSenders(CompletionQueue queue) {
+        lock.lock();
+        try {
+            return members.of(queue).connected;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Senders that have left a queue in a file: closed, or their process has ended.
+     *
+     * @param queue the queue
+     * @return senders since the queue was made or attached here; 0 if it is in no file
+     * @throws IllegalArgumentException if the queue is not one of this channel
+     */
+    public long departedSenders(CompletionQueue queue) {
+        lock.lock();
+        try {
+            return members.of(queue).departed;
         } finally {
             lock.unlock();
         }
@@ -252,8 +417,8 @@ public final class CompletionChannel implements AutoCloseable {
     /**
      * Waits for an event of any queue, and takes it: from now on the queue can be armed for another. {@code ibv_get_cq_event}.
      *
-     * <p>The queue may turn out to be empty: its completions may have been polled after it was armed. To lose nothing: arm, poll until
-     * nothing comes, wait.
+     * <p>The queue may turn out to be empty: its completions may have been polled after it was armed, or a sender of it has left
+     * ({@link #departedSenders}). To lose nothing: arm, poll until nothing comes, wait.
      *
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
@@ -316,7 +481,9 @@ public final class CompletionChannel implements AutoCloseable {
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
      * @return true if completions are ready, or the queue died of an overrun, so that a poll says so; false if time ran out. If slots
-     *     are passed over, a poll may find nothing: call again
+     *     are passed over, a poll may find nothing: call again. True also, once, when a sender of a queue in a file has left, by closing or
+     *     by the death of its process, and only when all that it published has been polled: {@link #departedSenders} says so, and
+     *     {@link #connectedSenders} whether another is there
      * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
      * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionQueue#arm(ArmMode)}
      * @throws InterruptedException     if the thread is interrupted and nothing is ready; its interrupt flag is cleared
@@ -336,7 +503,8 @@ public final class CompletionChannel implements AutoCloseable {
      * @param poller  of a queue of this channel
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
-     * @return true if this poller holds completions, or some are ready; others may be faster. False if time ran out
+     * @return true if this poller holds completions, or some are ready; others may be faster. True also if a sender has left, to each that
+     *     waits. False if time ran out
      * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
      * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionPoller#arm(ArmMode)}
      * @throws InterruptedException if the thread is interrupted and nothing is ready; its interrupt flag is cleared
@@ -358,7 +526,8 @@ public final class CompletionChannel implements AutoCloseable {
      * @param minWait how long fewer are not enough
      * @param maxWait the most time to wait
      * @param unit    unit of both
-     * @return true if {@code count} are ready, or, {@code minWait} having passed, any; or the queue died. False if none is there at the end of
+     * @return true if {@code count} are ready, or, {@code minWait} having passed, any; or the queue died, or a sender has left, whose last
+     *     completions may be fewer. False if none is there at the end of
      *     {@code maxWait}, or, if {@code maxWait} is the shorter, fewer than {@code count}
      * @throws IllegalArgumentException if the queue is not one of this channel, the count is out of range, or a time is negative
      * @throws IllegalStateException    as {@link #await(CompletionQueue, long, TimeUnit)}
@@ -410,9 +579,11 @@ public final class CompletionChannel implements AutoCloseable {
         final boolean eachCounts = moderation.mode() == TimerMode.FROM_ENTRY;
         final int most = most(queue);
         final int enough = moderation.count() == 0 ? most : Math.min(moderation.count(), most);
+        final long departed = departed(member);
         int seen = 1;
         timer.onArm(seen, System.nanoTime());
-        while (!queue.arm(ArmMode.NEXT, enough)) {
+        while (!queue.arm(ArmMode.NEXT, enough)
+                && departed(member) == departed) { // else nobody may be left to write more
             final long now = System.nanoTime();
             // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
             while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
@@ -463,10 +634,12 @@ public final class CompletionChannel implements AutoCloseable {
 
     private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
         final Member member = openMember(queue);
+        final long reported = reported(member);
         boolean called = false;
         while (true) {
             final long now = System.nanoTime();
             final int wanted = plan.wanted(now);
+            final long departed = departed(member); // before the look, which then finds all that they published
             // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
             // reported by it, what comes later raises the event.
             if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {
@@ -476,11 +649,48 @@ public final class CompletionChannel implements AutoCloseable {
                 }
                 return true;
             }
+            if (departed != reported) {
+                report(member, departed);
+                return true;
+            }
             final long left = plan.leftNs(now);
             if (left <= 0) {
                 return false;
             }
             called = sleepers.waitFor(member, now, left) != null;
+        }
+    }
+
+    private long departed(Member member) {
+        if (member.listener == null) {
+            return 0;
+        }
+        lock.lock();
+        try {
+            return member.departed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private long reported(Member member) {
+        if (member.listener == null) {
+            return 0;
+        }
+        lock.lock();
+        try {
+            return member.reported;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void report(Member member, long departed) {
+        lock.lock();
+        try {
+            member.reported = Math.max(member.reported, departed);
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -588,18 +798,27 @@ public final class CompletionChannel implements AutoCloseable {
 
     /**
      * Closes the channel: every thread that waits here, now or later, gets an {@link IllegalStateException}. The queues stay open, and
-     * nobody hears of their events any more; {@link #ack} and {@link #destroy} still work. Any thread; closing again does nothing.
+     * nobody hears of their events any more; {@link #ack} and {@link #destroy} still work. Of queues in files, sockets are removed and connections
+     * ended, so another process can sleep on them once this one has released the poller's role. Any thread; closing again does nothing.
      */
     @Override
     public void close() {
+        final List<WakeupListener> listeners = new ArrayList<>();
         lock.lock();
         try {
             if (!sleepers.isClosed()) {
                 sleepers.close();
                 acknowledged.signalAll();
             }
+            for (int number = 0; number != members.numbersUsed(); number++) {
+                final Member member = members.at(number);
+                if (member != null && member.listener != null) {
+                    listeners.add(member.listener);
+                }
+            }
         } finally {
             lock.unlock();
         }
+        listeners.forEach(WakeupListener::close);
     }
 }

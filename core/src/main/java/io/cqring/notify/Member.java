@@ -21,6 +21,15 @@ final class Member {
 
     long acked;
 
+    /** Where senders of other processes connect; null if the queue is in no file. */
+    WakeupListener listener;
+
+    /** Senders that are connected, senders that have left, and how many of these somebody has been told of. */
+    int connected;
+
+    long departed;
+    long reported;
+
     Member(int number) {
         this.number = number;
     }

@@ -49,7 +49,7 @@ final class Sleepers {
         /** Waits for any, and was woken for an event that is ready. */
         boolean woken;
 
-        /** Its queue is closed or dead: it is to look for itself. */
+        /** Its queue is closed or dead, or a sender has left: it is to look for itself. */
         boolean called;
 
         Waiter(Member wanted) {
@@ -292,6 +292,33 @@ final class Sleepers {
             interrupt.raise(); // it sleeps until that count changes, whatever wakes it
         } else if (waiter.thread != Thread.currentThread()) {
             LockSupport.unpark(waiter.thread);
+        }
+    }
+
+    /** Somebody in another process may have answered an arm: takes the event, if there is one. */
+    void look(Member member) {
+        final boolean taken = !member.dropped && member.queue.takeEvent();
+        eventsTaken += taken ? 1 : 0;
+        if (taken || isClosed(member)) {
+            signal(member);
+            handOn();
+        }
+    }
+
+    /** A sender has left: all who wait for its queue are to look, or else somebody who waits for any. */
+    void call(Member member) {
+        look(member); // it may have answered an arm and not come to say so
+        boolean somebody = false;
+        for (Waiter waiter : waiters) {
+            if (waiter.wanted == member) {
+                waiter.called = true;
+                wake(waiter);
+                somebody = true;
+            }
+        }
+        if (!somebody && !member.dropped) {
+            signal(member);
+            handOn();
         }
     }
 
