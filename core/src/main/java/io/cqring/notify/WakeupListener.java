@@ -49,7 +49,7 @@ final class WakeupListener implements AutoCloseable {
     private final RoleLock role;
     private final ServerSocketChannel server;
     private final Selector selector;
-    private final ByteBuffer bytes = ByteBuffer.allocateDirect(256);
+    private final ByteBuffer bytes = ByteBuffer.allocateDirect(4096);
     private final ReentrantLock lock = new ReentrantLock();
 
     /** Under the lock, as the next. */
@@ -124,6 +124,7 @@ final class WakeupListener implements AutoCloseable {
         try {
             while (!isClosed()) {
                 selector.select();
+                Thread.interrupted(); // nobody of ours does that, and the selector would not sleep any more
                 for (SelectionKey key : selector.selectedKeys()) {
                     if (key.isValid() && key.isAcceptable()) {
                         accept(peers);
@@ -133,11 +134,12 @@ final class WakeupListener implements AutoCloseable {
                 }
                 selector.selectedKeys().clear();
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException e) {
+            // Told below, as any other failure.
+        } finally {
             if (!isClosed()) {
                 peers.failed();
             }
-        } finally {
             leave();
         }
     }
@@ -159,24 +161,20 @@ final class WakeupListener implements AutoCloseable {
         }
     }
 
-    /** Reads first, and tells afterwards: a byte that comes in between is read next time. */
+    /** Reads first, and tells afterwards: what comes in between, or was too much, is read next time. */
     private void read(SelectionKey key, Peers peers) {
         final SocketChannel connection = (SocketChannel) key.channel();
         int read;
-        boolean some = false;
         try {
-            do {
-                bytes.clear();
-                read = connection.read(bytes);
-                some |= read > 0;
-            } while (read == bytes.capacity());
+            bytes.clear();
+            read = connection.read(bytes);
         } catch (IOException reset) {
             read = -1;
         }
         if (read < 0) {
             closeQuietly(connection);
             peers.gone();
-        } else if (some) {
+        } else if (read > 0) {
             peers.woke();
         }
     }
@@ -232,10 +230,18 @@ final class WakeupListener implements AutoCloseable {
             return;
         }
         selector.wakeup();
-        try {
-            serving.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // it ends all the same
+        boolean interrupted = false;
+        boolean ended = false;
+        while (!ended) {
+            try {
+                serving.join(); // it waits for nothing but the channel's lock
+                ended = true;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,6 +26,11 @@ class EventCombinationTest {
 
     @TempDir
     private Path folder;
+
+    @AfterEach
+    void close() {
+        channel.close();
+    }
 
     @Test
     void shouldWorkWithManyWritersAndManyPollers() throws InterruptedException {

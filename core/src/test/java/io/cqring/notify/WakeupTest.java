@@ -140,7 +140,9 @@ class WakeupTest {
                 }
                 assertEquals(6, take(queue));
             }
-            assertEquals(200, queue.events(), "one that wakes, one for the arm with which it looked again, no more");
+            // One that wakes, and one for the arm with which the waiter looked again, which may be the next round's.
+            long events = queue.events();
+            assertTrue(events >= 100 && events <= 200, "events for 600 entries: " + events);
             assertEquals(0, sender.lost());
             assertEquals(1, sender.connections());
             assertEquals(0, channel.departedSenders(queue));
@@ -414,9 +416,12 @@ class WakeupTest {
                     sender.completion(0);
                 }
                 assertEquals(0, sender.lost());
-                ByteBuffer some = ByteBuffer.allocate(1 << 20);
-                assertTrue(connection.read(some) > 0);
-                assertTrue(some.position() < 1_000_000, "it was full, or this shows nothing");
+                ByteBuffer all = ByteBuffer.allocate(1 << 20);
+                connection.configureBlocking(false);
+                while (connection.read(all) > 0) {
+                    // until it is empty
+                }
+                assertTrue(all.position() > 0 && all.position() < 1_000_000, "it was full, or this shows nothing");
                 connection.close();
                 sender.completion(0); // its place in the backlog is taken by a new connection
                 assertEquals(0, sender.lost());
@@ -466,20 +471,23 @@ class WakeupTest {
                 }));
             }
             QueueMemory file = QueueMemory.create(folder.resolve("many"), CompletionQueue.requiredBytes(8, 64));
-            CompletionChannel.ofQueues(1)
-                    .create(CompletionQueue.ofCapacity(8).memory(file), path)
-                    .close();
             for (int i = 0; i < 20; i++) {
-                // The channel above listens on; only a stranger can take its place, which it must not.
-                assertThrows(
-                        IllegalStateException.class,
-                        () -> CompletionChannel.ofQueues(1).attach(file, path));
+                try (CompletionChannel listening = CompletionChannel.ofQueues(1)) {
+                    if (i == 0) {
+                        listening.create(CompletionQueue.ofCapacity(8).memory(file), path);
+                    } else {
+                        listening.attach(file, path);
+                    }
+                    assertThrows(
+                            IllegalStateException.class,
+                            () -> CompletionChannel.ofQueues(1).attach(file, path));
+                }
             }
             for (Aside<Void> thread : threads) {
                 thread.result();
             }
             assertEquals(60_000, raised.get());
-            assertTrue(sender.connect());
+            assertFalse(sender.connect(), "nobody listens any more");
         }
     }
 
