@@ -6,7 +6,8 @@
  *
  *   byte 0     header of the region: leave it alone. Byte 88 says the shape of the queue: this file is for shape 0 (one writer,
  *              one poller); also for a device if bit 16 alone is set (many pollers: they step the consumer sequence by
- *              compare-and-set). With many writers (bits 15:0 not 0) the slots lie elsewhere, and a claim needs a row
+ *              compare-and-set). With bit 18 the host may sleep until it is told, which nothing here does: a device
+ *              leaves such a queue alone. With many writers (bits 15:0 not 0) the slots lie elsewhere, and a claim needs a row
  *   byte 128   consumer sequence                                     written by the host
  *   byte 192   dead | closed: bit 0 of a word of commands (other bits: not closed)
  *   byte 256   producer sequence | lost entries | rejected doorbells written by the device

@@ -38,11 +38,15 @@ class ArchitectureTest {
     private static final ArchRule RAW_MEMORY_ONLY_IN_MEMORY = noClasses()
             .that()
             .resideOutsideOfPackages("io.cqring.memory", "io.cqring.agrona")
-            .and(describe("not the doorbell", c -> !c.getName().equals("io.cqring.notify.Doorbell")))
+            .and(describe(
+                    "no pipe and no socket",
+                    c -> !Set.of("Doorbell", "WakeupListener", "WakeupSender", "UnixSocket")
+                            .contains(c.getName().replace("io.cqring.notify.", ""))))
             .should()
             .dependOnClassesThat(RAW_MEMORY.and(describe(
                     "more than a channel of the system",
-                    c -> !c.getName().equals("java.nio.channels.SelectableChannel"))));
+                    c -> !c.getName().equals("java.nio.channels.SelectableChannel")
+                            && !c.getName().equals("java.nio.file.Path"))));
 
     private static ArchRule onlyUses(String user, String... used) {
         return classes()
@@ -64,16 +68,20 @@ class ArchitectureTest {
     private static final ArchRule EQ = onlyUses(
             "io.cqring.eq", "io.cqring.eq", "io.cqring.memory", "io.cqring.ring", "java.lang..", "java.util..");
 
-    /** The doorbell is a pipe, for selectors; only it touches java.nio, but for the type that the channel passes on. */
+    /** Pipes for selectors and sockets for other processes; the rest only passes on their types. */
     private static final ArchRule NOTIFY = classes()
             .that()
             .resideInAPackage("io.cqring.notify")
             .should()
             .onlyDependOnClassesThat(describe(
-                    "java.lang, java.util, IOException, pipes, and the packages of queues, event queues and memory",
+                    "java.lang, java.util, IOException, pipes, Unix-domain sockets, and the packages of queues, event"
+                            + " queues and memory",
                     c -> c.getPackageName().startsWith("java.lang")
                             || c.getPackageName().startsWith("java.util")
                             || c.getPackageName().equals("java.io")
+                            || c.getPackageName().equals("java.net")
+                            || c.getPackageName().startsWith("java.nio.file")
+                            || c.getPackageName().equals("java.nio.charset")
                             || c.getPackageName().equals("java.nio.channels")
                             || c.getName().equals("java.nio.ByteBuffer")
                             || Set.of("io.cqring.notify", "io.cqring.cq", "io.cqring.eq", "io.cqring.memory")

@@ -41,6 +41,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
 
     private final boolean shared;
 
+    /** The host may be armed by others, and this object has no way to tell them: it must not write. */
+    private final boolean mute;
+
     /** Number of the last resize. */
     private long resizes;
 
@@ -51,6 +54,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                         memory, geometry, startSequence, chosen.policy, chosen.merging, creditArm, queueArm)
                 : null;
         this.shared = chosen.shared;
+        this.mute = chosen.mute;
     }
 
     /**
@@ -86,6 +90,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * is killed, {@link #recover} in any other takes back what its writers had claimed and not published, and what its pollers had
      * claimed and not delivered is lost: at most one batch for each poller.
      *
+     * <p><b>Events:</b> of a queue that was made with events this gives the host end only, and the counts: {@link #writer},
+     * {@link #newWriter} and {@link #recover} are refused, because a host that sleeps would not be told. See
+     * {@link #attach(QueueMemory, EventSink, int)}. Closing the queue from here wakes nobody either.
+     *
      * <p><b>Other memory</b> ({@link QueueMemory#wrap}) has no such guard: nobody may play an end while it is attached again, and
      * {@link #recover} takes all writers but those of its own queue object for gone.
      *
@@ -95,7 +103,43 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      *                           changed
      */
     public static CompletionQueue attach(QueueMemory memory) {
+        return attachAs(memory, null, 0);
+    }
+
+    /**
+     * As {@link #attach(QueueMemory)}, for a queue that was made with events: this end can arm it, and its writers raise the events. For
+     * writers of another process than the one that sleeps, the sink is an {@code io.cqring.notify.WakeupSender}; the process that sleeps
+     * attaches by {@code CompletionChannel.attach}.
+     *
+     * <p><b>Death of a process:</b> what was asked for stays in the region. An open arm is answered by whoever writes next, an answer waits
+     * for whoever polls next. A writer that was killed may have published an entry and told nobody: the next writer tells, with its first
+     * entry or by {@link CompletionWriter#recover} or {@link #recover}; or whoever notices the death looks.
+     *
+     * <p>A process that may write to the file can keep those who sleep from being woken, nothing worse: so give each wait a time.
+     *
+     * @param memory a region that holds a queue
+     * @param sink   whom the writers of this object tell
+     * @param number number of the queue, by which events name it, 0 to 2^24-1
+     * @return the host end; {@link #writer} or {@link #newWriter} is the device end
+     * @throws CqAttachException        as {@link #attach(QueueMemory)}; or the queue was made without events
+     * @throws IllegalArgumentException if the number is out of range
+     */
+    public static CompletionQueue attach(QueueMemory memory, EventSink sink, int number) {
+        return attachAs(memory, Objects.requireNonNull(sink, "event sink"), requireNumber(number));
+    }
+
+    private static int requireNumber(int number) {
+        if ((number & ~MAX_NUMBER) != 0) {
+            throw new IllegalArgumentException("number of the queue must be 0 to " + MAX_NUMBER + ": " + number);
+        }
+        return number;
+    }
+
+    private static CompletionQueue attachAs(QueueMemory memory, EventSink sink, int number) {
         CqHeader header = CqHeader.read(memory);
+        if (sink != null && !header.events()) {
+            throw CqHeader.refused(memory, "the queue was made without events", false);
+        }
         RingGeometry geometry = CqRegion.geometry(header.capacity(), header.strideBytes(), header.writers());
         CqRegion.requirePlausible(memory, header);
         Builder chosen = new Builder(header.capacity())
@@ -104,6 +148,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 .startSequence(header.startSequence())
                 .writers(header.writers());
         chosen.shared = header.sharedPollers();
+        if (sink != null) {
+            chosen.events(sink, number);
+        }
+        chosen.mute = header.events() && sink == null;
         CompletionQueue queue = new CompletionQueue(memory, geometry, chosen);
         if (!queue.isInFile()) { // else each end resumes once it has its role
             queue.resume();
@@ -175,9 +223,10 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * The device end of a queue with one writer. Always the same object.
      *
      * @return the writer
-     * @throws IllegalStateException if the queue was made for many writers
+     * @throws IllegalStateException if the queue was made for many writers; or with events, and attached without a sink for them
      */
     public CompletionWriter writer() {
+        requireVoice();
         if (writer == null) {
             throw new IllegalStateException(
                     "completion queue was made for many writers: newWriter() opens one per writing thread");
@@ -236,7 +285,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      *
      * @return a new writer, to be closed when it is no longer needed
      * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for (in all processes),
-     *                               or is closed
+     *                               or is closed; or it was made with events, and attached without a sink for them
      * @throws java.io.UncheckedIOException if a lock file beside the region cannot be opened; no writer is opened
      */
     public SharedWriter newWriter() {
@@ -255,11 +304,20 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * another recover, newWriter, or close of a writer, also of another process. Writers and poller need not stop.
      *
      * @return entries abandoned by this call
-     * @throws IllegalStateException if the queue was made for one writer, or is closed
+     * @throws IllegalStateException if the queue was made for one writer, or is closed; or it was made with events, and attached
+     *                               without a sink for them
      * @throws java.io.UncheckedIOException if a lock file beside the region cannot be opened; call again
      */
     public int recover() {
         return claimRows().recover();
+    }
+
+    private void requireVoice() {
+        if (mute) {
+            throw new IllegalStateException(
+                    "completion queue was made with events, and attached without a sink for them:"
+                            + " whoever sleeps would not be told of what is written here; attach(memory, sink, number)");
+        }
     }
 
     private ClaimRows claimRows() {
@@ -270,6 +328,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         if (isQueueClosed()) {
             throw new IllegalStateException("completion queue is closed");
         }
+        requireVoice();
         return claimRows;
     }
 
@@ -974,7 +1033,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     /**
      * Whether the host can {@link #arm} this queue.
      *
-     * @return true if it was made with {@link Builder#events} or {@link Builder#deviceEvents}
+     * @return true if it was made with {@link Builder#events} or {@link Builder#deviceEvents}, or attached with a sink for events
      */
     public boolean hasEvents() {
         return queueArm != null;
@@ -992,7 +1051,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     /**
      * Number of the queue, by which events name it.
      *
-     * @return what {@link Builder#events} or {@link Builder#deviceEvents} was given; 0 if the queue has no events
+     * @return what {@link Builder#events}, {@link Builder#deviceEvents} or {@link #attach(QueueMemory, EventSink, int)} was given; 0 if
+     *     the queue has no events
      */
     public int number() {
         return queueArm == null ? 0 : queueArm.cqNumber;
@@ -1035,7 +1095,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * What is unpolled is given up, also what a {@link CompletionPoller} has claimed and not delivered. Closing again does nothing. Memory the queue allocated is freed by the garbage collector
      * once both ends are unreachable; wrapped memory is the caller's again when no call on either end is under way and nobody
      * uses the view of a {@link #peek}, a cursor or a claim any more. If the memory is a file, the queue is closed for every
-     * process.
+     * process, and whoever sleeps there is woken through the {@link EventSink}.
      */
     @Override
     public void close() {
@@ -1066,6 +1126,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         boolean armable;
         EventSink sink;
         int number;
+
+        /** Attached, with events, and no sink. */
+        boolean mute;
 
         private Builder(int capacity) {
             this.capacity = capacity;
@@ -1168,7 +1231,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
 
         /**
          * Lets the host {@link CompletionQueue#arm} the queue, and the writers raise the events: a write, flush or commit looks at the
-         * arm word once, behind a full fence. Not in a file.
+         * arm word once, behind a full fence. In a file, other processes write through
+         * {@link CompletionQueue#attach(QueueMemory, EventSink, int)}, each with a sink of its own.
          *
          * @param sink   whom the writers tell
          * @param number number of the queue, by which events name it, 0 to 2^24-1
@@ -1192,6 +1256,15 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             this.sink = null;
             this.number = number;
             return this;
+        }
+
+        /**
+         * Whether the queue will be in a file, where other processes may attach it.
+         *
+         * @return true if its memory is a file
+         */
+        public boolean isInFile() {
+            return memory != null && memory.roleLock("writer") != null;
         }
 
         /**
@@ -1225,9 +1298,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                 throw new IllegalArgumentException("waiting writers need BACKPRESSURE: with " + policy
                         + " a writer that finds no slot loses its entry and never waits");
             }
-            if ((number & ~MAX_NUMBER) != 0) {
-                throw new IllegalArgumentException("number of the queue must be 0 to " + MAX_NUMBER + ": " + number);
-            }
+            requireNumber(number);
             if (armable && sink == null && writers != 1) {
                 throw new IllegalArgumentException("events raised by the device need one writer: choose events()"
                         + " with a sink, or writers(1) instead of " + writers);
@@ -1245,19 +1316,17 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
                     throw new IllegalArgumentException("a queue in a file cannot have waiting writers: no thread of"
                             + " another process can be woken; leave out waitingWriters()");
                 }
-                if (armable) {
-                    throw new IllegalArgumentException("a queue in a file has no events: a writer in another process"
-                            + " does not know whom to tell; leave out events()");
+                if (armable && sink == null) {
+                    throw new IllegalArgumentException(
+                            "a queue in a file has no events that its device raises: a device in"
+                                    + " another process does not know where; events() instead of deviceEvents()");
                 }
                 requireFitForFile(region);
             }
             CqHeader header = new CqHeader(
-                    strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging));
+                    strideBytes, capacity, policy, startSequence, CqHeader.shape(writers, shared, merging, armable));
             long epoch = queue.isInFile() ? ThreadLocalRandom.current().nextLong() : 0;
             CqRegion.initialise(region, geometry, header, epoch, memory == null);
-            if (armable) {
-                queue.queueArm.restart(startSequence);
-            }
             return queue;
         }
 

@@ -160,6 +160,9 @@ public final class CompletionWriter extends QueueEnd {
             }
         }
         publishSequence(first);
+        if (queueArm != null) {
+            queueArm.wake(); // the writer that died may have published, and raised no event
+        }
         return returned;
     }
 

@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  *   byte 64    overrun policy: 0 ERROR, 1 DROP_NEW, 2 BACKPRESSURE
  *   byte 72    start sequence
  *   byte 80    epoch: in a file a random number, drawn by create; tells it from one made later under that name. Else 0
- *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17 (never in a file); 0: one writer, one poller
+ *   byte 88    shape: writers less one 15:0, shared pollers 16, merging 17 (never in a file), events 18; 0: one writer, one poller
  *   byte 96    zero, three words
  *   byte 120   CRC-32C of bytes 8 to 119, zero extended
  * </pre>
@@ -54,9 +54,11 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
     private static final long WRITERS_LESS_ONE = 0xFFFF;
     private static final long SHARED_POLLERS = 1L << 16;
     private static final long MERGING = 1L << 17;
+    private static final long EVENTS = 1L << 18;
+    private static final long ATTACHABLE = WRITERS_LESS_ONE | SHARED_POLLERS | EVENTS;
 
-    static long shape(int writers, boolean sharedPollers, boolean merging) {
-        return writers - 1 | (sharedPollers ? SHARED_POLLERS : 0) | (merging ? MERGING : 0);
+    static long shape(int writers, boolean sharedPollers, boolean merging, boolean events) {
+        return writers - 1 | (sharedPollers ? SHARED_POLLERS : 0) | (merging ? MERGING : 0) | (events ? EVENTS : 0);
     }
 
     /** The most writers; 1: the queue has one. */
@@ -66,6 +68,11 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
 
     boolean sharedPollers() {
         return (shape & SHARED_POLLERS) != 0;
+    }
+
+    /** Whether the host may arm the queue, so that whoever writes must serve the arm. */
+    boolean events() {
+        return (shape & EVENTS) != 0;
     }
 
     /** Stores everything but the magic, which stays 0. */
@@ -119,7 +126,7 @@ record CqHeader(int strideBytes, int capacity, OverrunPolicy policy, long startS
         require(memory, "layout version", LAYOUT_VERSION, words[VERSION]);
         require(memory, "checksum", checksum(words), words[CRC]);
         require(memory, "entry layout", REFERENCE_LAYOUT, words[LAYOUT]);
-        require(memory, "bits of the shape for merging and beyond", 0, words[SHAPE] & -MERGING);
+        require(memory, "bits of the shape that this cannot attach", 0, words[SHAPE] & ~ATTACHABLE);
         int writers = 1
                 + (int) narrow(
                         memory, "writers less one", words[SHAPE] & WRITERS_LESS_ONE, 0, CqRegion.MAX_WRITERS - 1);

@@ -120,6 +120,10 @@ final class CqRegion {
         }
         memory.putLong(CONSUMER_SEQUENCE, startSequence);
         memory.putLong(PRODUCER_SEQUENCE, startSequence);
+        if (header.events()) {
+            memory.putLong(ARMED_INDEX, startSequence);
+            memory.putLong(SOLICITED_END, startSequence);
+        }
         header.write(memory, epoch);
         CqHeader.publish(memory);
     }
@@ -163,6 +167,9 @@ final class CqRegion {
                     memory,
                     "control word at byte " + CLOSED + " must be 0 or 1 (a resize or a drain is under way): " + control,
                     false);
+        }
+        if (header.events()) {
+            QueueArm.requirePlausible(memory, startSequence, capacity);
         }
         for (int row = 0; row != rows(header.writers()); row++) {
             requirePlausibleRow(memory, row, startSequence, capacity);

@@ -7,7 +7,7 @@ package io.cqring.cq;
  */
 public interface EventSink {
     /**
-     * The queue has what it was armed for, is closed or dead, or what writers that are gone had claimed was taken back. After
+     * The queue has what it was armed for, is closed or dead, or what writers that are gone had left was set right. After
      * {@link CompletionQueue#arm}, once at most. With many writers it may come early: while an older claim is still open.
      *
      * @param cqNumber number of the queue, 0 to 2^24-1

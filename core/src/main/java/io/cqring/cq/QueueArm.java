@@ -16,6 +16,11 @@ import io.cqring.memory.QueueMemory;
  * answers each number once. Word and index are two words, so both are exact at any sequence: the host stores the index first, the
  * device loads it last, so a device that sees a command sees the index of that arm or of a later one. A later one is no harm: what
  * lies before it has been polled.
+ *
+ * <p><b>In a file</b> the words outlive whoever stored them. An arm that its poller left open is answered by whoever writes next, and the
+ * answer stays until the next poller takes it. An arm that a writer left unanswered is the next writer's to answer. So whoever
+ * takes a role over has an event too many to expect, none too few, as long as it is told of what was answered and not passed on: see
+ * {@code io.cqring.notify.WakeupListener}.
  */
 final class QueueArm {
     static final int NONE = 0;
@@ -75,6 +80,46 @@ final class QueueArm {
 
     private static long number(long word) {
         return word >>> NUMBER_SHIFT;
+    }
+
+    /**
+     * Checks the words at attach, while all ends may be at work; see {@link CqRegion#requirePlausible}. Wrong ones could cost wake-ups, and
+     * nothing else: words and marks are compared, and never used to find a slot.
+     */
+    static void requirePlausible(QueueMemory memory, long start, int capacity) {
+        // Edge ARM, observing end: the answer, the word, the answer again. Partners: fire, take. The number of the word
+        // is
+        // never below an answer seen before, nor more than one above an answer seen later. Weaker: the looks may change
+        // places, and a healthy queue is refused. Not to be shown on x86.
+        final long firedBefore = memory.getLongAcquire(CqRegion.FIRED);
+        final long word = memory.getLongAcquire(CqRegion.ARM);
+        final long firedAfter = memory.getLongOpaque(CqRegion.FIRED);
+        final long number = number(word);
+        if (firedBefore < 0 || firedBefore > number || number - firedAfter > 1 || command(word) > NEXT) {
+            throw CqHeader.refused(
+                    memory,
+                    "arm word must have a command of 0 to 2 and a number of that of the last answer or one more: command "
+                            + command(word) + ", number " + number + ", answered " + firedAfter,
+                    false);
+        }
+        // Edge ARM, observing end: the marks, then the sequences, which the marks follow. As above; a ring of slack for
+        // an
+        // index that is seen before the consumer sequence it was taken from.
+        final long index = memory.getLongAcquire(CqRegion.ARMED_INDEX);
+        final long solicited = memory.getLongAcquire(CqRegion.SOLICITED_END);
+        final long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);
+        final long published = memory.getLongOpaque(CqRegion.PRODUCER_SEQUENCE);
+        if (index - start < 0
+                || index - consumed > capacity
+                || solicited - start < 0
+                || solicited - published > capacity) {
+            throw CqHeader.refused(
+                    memory,
+                    "armed index and solicited end must be " + start + " (the first sequence) or later, and at most "
+                            + capacity + " past the sequences: index " + index + ", consumer " + consumed + ", end "
+                            + solicited + ", producer " + published,
+                    false);
+        }
     }
 
     // ---- Host end

@@ -17,7 +17,7 @@ import java.util.Optional;
 
 /**
  * The right to play one role at a region that is a file, for one process at a time. Got from {@link QueueMemory#roleLock}; the
- * ends of a queue use it, nobody else needs to.
+ * ends of a queue and what wakes them use it, nobody else needs to.
  *
  * <p>It is a lock on a file beside the region, {@code <region>.<role>}. The operating system holds it for the process and drops
  * it when the process ends, however it ends, so a dead process never keeps a role. The file stays behind, with the process id
@@ -52,7 +52,14 @@ public final class RoleLock {
         this.role = role;
     }
 
-    static RoleLock beside(Path region, String role) {
+    /**
+     * The right to play a role beside a file that is no region.
+     *
+     * @param region the file that the lock file is beside; it need not exist
+     * @param role   name of the role, part of a file name
+     * @return a lock, not taken yet
+     */
+    public static RoleLock beside(Path region, String role) {
         return new RoleLock(region.resolveSibling(region.getFileName() + "." + role), role);
     }
 

@@ -4,19 +4,19 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionPoller;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.EventSink;
-import io.cqring.eq.EventHandler;
-import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.eq.EventWriter;
-import io.cqring.eq.Interrupt;
+import io.cqring.memory.QueueMemory;
 import java.io.IOException;
 import java.nio.channels.SelectableChannel;
-import java.util.ArrayDeque;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntFunction;
 
 /**
  * Where threads sleep until a completion queue has something for them: {@code ibv_comp_channel}. The queues of a channel share its
@@ -49,81 +49,16 @@ public final class CompletionChannel implements AutoCloseable {
     /** The most entries that an arm can wait for. */
     private static final int MOST_COUNT = 1 << 16;
 
-    private final EventHandler dealer = (type, number, subType, syndrome, detail) -> onEvent(number);
-    private final EventQueue events;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition acknowledged = lock.newCondition();
+    private final Members members;
+    private final Sleepers sleepers;
     private final EventWriter eventWriter;
-    private final Interrupt interrupt;
-    private final Doorbell doorbell = new Doorbell();
 
     /** Where losses are reported, or null. */
     private final EventWriter asynchronous;
 
     private final Sink sink = new Sink();
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition acknowledged = lock.newCondition();
-
-    /** By number. Under the lock, as all that follows. */
-    private final Member[] members;
-
-    private final ArrayDeque<Integer> freeNumbers = new ArrayDeque<>();
-    private int numbersUsed;
-
-    /** Members with an event that nobody has got yet; entries that are not signalled any more are stale. */
-    private final ArrayDeque<Member> ready = new ArrayDeque<>();
-
-    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>();
-
-    /** The waiter that watches the interrupt, or null. */
-    private Waiter watcher;
-
-    private long eventsTaken;
-    private long spuriousEvents;
-    private long overrunsTaken;
-
-    /** Raises by which the watcher was called, which are no events. */
-    private long ownRaises;
-
-    private boolean closed;
-
-    /** A queue of this channel. */
-    private static final class Member {
-        final int number;
-        CompletionQueue queue;
-
-        /** An event has arrived and nobody has got it. */
-        boolean signalled;
-
-        /** In the list of those that are ready. */
-        boolean listed;
-
-        /** Being destroyed: its events go nowhere. */
-        boolean dropped;
-
-        long delivered;
-        long acked;
-
-        Member(int number) {
-            this.number = number;
-        }
-    }
-
-    /** A thread that waits. */
-    private static final class Waiter {
-        final Thread thread = Thread.currentThread();
-
-        /** What for; null: any. */
-        final Member wanted;
-
-        /** Waits for any, and was woken for an event that is ready. */
-        boolean woken;
-
-        /** Its queue is closed or dead: it is to look for itself. */
-        boolean called;
-
-        Waiter(Member wanted) {
-            this.wanted = wanted;
-        }
-    }
 
     /** What the writers call. */
     private final class Sink implements EventSink {
@@ -136,6 +71,58 @@ public final class CompletionChannel implements AutoCloseable {
         public void overrun(int cqNumber, boolean dead) {
             if (asynchronous != null) {
                 asynchronous.post(EventType.CQ_ERROR, cqNumber, 0, OVERRUN_SYNDROME, dead ? 1 : 0);
+            }
+        }
+    }
+
+    /** The processes that write to a queue in a file, as its listener sees them. */
+    private final class Senders implements WakeupListener.Peers {
+        private final Member member;
+
+        Senders(Member member) {
+            this.member = member;
+        }
+
+        @Override
+        public void came() {
+            lock.lock();
+            try {
+                member.connected++;
+                sleepers.look(member);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void woke() {
+            lock.lock();
+            try {
+                sleepers.look(member);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void gone() {
+            left(1);
+        }
+
+        @Override
+        public void failed() {
+            left(Integer.MAX_VALUE);
+        }
+
+        private void left(int most) {
+            lock.lock();
+            try {
+                final int count = Math.min(most, member.connected);
+                member.connected -= count;
+                member.departed += Math.max(1, count); // a failure is told of, whoever was connected
+                sleepers.call(member);
+            } finally {
+                lock.unlock();
             }
         }
     }
@@ -174,12 +161,9 @@ public final class CompletionChannel implements AutoCloseable {
             throw new IllegalArgumentException("queues must be 1 to " + MOST_QUEUES + ": " + mostQueues);
         }
         this.asynchronous = asynchronous;
-        this.members = new Member[mostQueues];
-        this.interrupt = new Interrupt(doorbell::ring);
-        this.events = EventQueue.builder(depth == 1 ? 1 : Integer.highestOneBit(depth - 1) << 1)
-                .interrupt(interrupt)
-                .create();
-        this.eventWriter = events.writer();
+        this.members = new Members(mostQueues);
+        this.sleepers = new Sleepers(lock, members, depth);
+        this.eventWriter = sleepers.eventWriter();
     }
 
     // ---- Queues
@@ -193,7 +177,48 @@ public final class CompletionChannel implements AutoCloseable {
      * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
      */
     public CompletionQueue create(CompletionQueue.Builder described) {
-        return add(described, false);
+        requireNoFile(described);
+        return add(number -> described.events(sink, number).create(), null);
+    }
+
+    /**
+     * Makes a queue in a file, whose events come here also if another process writes: it attaches the file with a {@link WakeupSender} to
+     * the socket. This process is the one that sleeps, until the channel is closed or the queue destroyed; others may attach and poll, without
+     * sleeping.
+     *
+     * @param described the queue, in memory of {@link QueueMemory#create}; its events are set by this call
+     * @param socket    where to listen, for instance the name of the file and {@code .sock}; of at most 100 bytes. A socket that a dead
+     *                  process has left there is replaced. A lock file of that name and {@code .host} is made beside it
+     * @return the queue
+     * @throws IllegalArgumentException as {@link CompletionQueue.Builder#create}; or the memory is no file, or the path is too long
+     * @throws IllegalStateException    if the channel is closed, or has as many queues as it can; or somebody listens there: the message names
+     *                                  the process
+     * @throws IOException              if the socket cannot be made: its folder does not exist, or the name is that of something else. In
+     *                                  all these cases no queue is made
+     */
+    public CompletionQueue create(CompletionQueue.Builder described, Path socket) throws IOException {
+        if (!described.isInFile()) {
+            throw new IllegalArgumentException(
+                    "a queue that is in no file needs no socket, for no other process writes to it: create(described)");
+        }
+        return listening(number -> described.events(sink, number).create(), socket);
+    }
+
+    /**
+     * Attaches a queue in a file that was made with events, and sleeps on it in place of a process that has ended: as
+     * {@link CompletionQueue#attach(QueueMemory, io.cqring.cq.EventSink, int)} and {@link #create(CompletionQueue.Builder, Path)}. An event that found
+     * nobody is taken here. Senders of the last listener connect again by themselves, see {@link WakeupSender}.
+     *
+     * @param memory the file
+     * @param socket where to listen
+     * @return the queue
+     * @throws io.cqring.cq.CqAttachException as {@link CompletionQueue#attach(QueueMemory)}; or the queue was made without events
+     * @throws IllegalArgumentException if the path is too long
+     * @throws IllegalStateException    as {@link #create(CompletionQueue.Builder, Path)}
+     * @throws IOException              as {@link #create(CompletionQueue.Builder, Path)}
+     */
+    public CompletionQueue attach(QueueMemory memory, Path socket) throws IOException {
+        return listening(number -> CompletionQueue.attach(memory, sink, number), socket);
     }
 
     /**
@@ -206,19 +231,45 @@ public final class CompletionChannel implements AutoCloseable {
      * @throws IllegalStateException    if the channel is closed, or has as many queues as it can
      */
     public CompletionQueue createForDevice(CompletionQueue.Builder described) {
-        return add(described, true);
+        requireNoFile(described);
+        return add(number -> described.deviceEvents(number).create(), null);
     }
 
-    private CompletionQueue add(CompletionQueue.Builder described, boolean device) {
+    private static void requireNoFile(CompletionQueue.Builder described) {
+        if (described.isInFile()) {
+            throw new IllegalArgumentException("a queue in a file is written by other processes, which wake this one"
+                    + " through a socket: create(described, socket)");
+        }
+    }
+
+    private CompletionQueue listening(IntFunction<CompletionQueue> maker, Path socket) throws IOException {
+        final WakeupListener listener = WakeupListener.open(socket);
+        boolean added = false;
+        try {
+            final CompletionQueue queue = add(maker, listener);
+            added = true;
+            return queue;
+        } finally {
+            if (!added) {
+                listener.close();
+            }
+        }
+    }
+
+    private CompletionQueue add(IntFunction<CompletionQueue> maker, WakeupListener listener) {
         final Member member = new Member(reserve());
         try {
-            final CompletionQueue queue =
-                    (device ? described.deviceEvents(member.number) : described.events(sink, member.number)).create();
+            final CompletionQueue queue = maker.apply(member.number);
             lock.lock();
             try {
-                requireOpen();
+                sleepers.requireOpen();
                 member.queue = queue;
-                members[member.number] = member;
+                member.listener = listener;
+                members.add(member);
+                if (listener != null) {
+                    sleepers.look(member); // what came before somebody listened
+                    listener.start(new Senders(member));
+                }
                 return queue;
             } finally {
                 lock.unlock();
@@ -233,13 +284,8 @@ public final class CompletionChannel implements AutoCloseable {
     private int reserve() {
         lock.lock();
         try {
-            requireOpen();
-            // Numbers that were never used first: an asynchronous event may still name a queue that is gone.
-            final Integer free = numbersUsed < members.length ? null : freeNumbers.poll();
-            if (free == null && numbersUsed == members.length) {
-                throw new IllegalStateException("completion channel has its " + members.length + " queues");
-            }
-            return free == null ? numbersUsed++ : free;
+            sleepers.requireOpen();
+            return members.reserve();
         } finally {
             lock.unlock();
         }
@@ -248,7 +294,7 @@ public final class CompletionChannel implements AutoCloseable {
     private void giveBack(int number) {
         lock.lock();
         try {
-            freeNumbers.add(number);
+            members.giveBack(number);
         } finally {
             lock.unlock();
         }
@@ -284,15 +330,17 @@ public final class CompletionChannel implements AutoCloseable {
      */
     public boolean destroy(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
         long left = nanos(timeout, unit);
+        WakeupListener listener = null;
         lock.lock();
         try {
-            final Member member = member(queue);
+            final Member member = members.of(queue);
             queue.close();
+            listener = member.listener;
             member.dropped = true;
             member.signalled = false;
-            wakeAll(); // whoever waits for it learns that it is closed
+            sleepers.wakeAll(); // whoever waits for it learns that it is closed
             while (member.delivered != member.acked) {
-                if (closed) {
+                if (sleepers.isClosed()) {
                     throw new IllegalStateException(
                             "completion channel is closed; events of the queue that are not acknowledged: "
                                     + (member.delivered - member.acked));
@@ -302,11 +350,47 @@ public final class CompletionChannel implements AutoCloseable {
                 }
                 left = acknowledged.awaitNanos(left);
             }
-            if (members[member.number] == member) { // else another destroy was first
-                members[member.number] = null;
-                freeNumbers.add(member.number);
-            }
+            members.remove(member);
             return true;
+        } finally {
+            lock.unlock();
+            close(listener);
+        }
+    }
+
+    private static void close(WakeupListener listener) {
+        if (listener != null) {
+            listener.close();
+        }
+    }
+
+    /**
+     * Senders of other processes that are connected to a queue in a file.
+     *
+     * @param queue the queue
+     * @return senders; 0 if the queue is in no file
+     * @throws IllegalArgumentException if the queue is not one of this channel
+     */
+    public int connectedSenders(CompletionQueue queue) {
+        lock.lock();
+        try {
+            return members.of(queue).connected;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Senders that have left a queue in a file: closed, or their process has ended.
+     *
+     * @param queue the queue
+     * @return senders since the queue was made or attached here; 0 if it is in no file
+     * @throws IllegalArgumentException if the queue is not one of this channel
+     */
+    public long departedSenders(CompletionQueue queue) {
+        lock.lock();
+        try {
+            return members.of(queue).departed;
         } finally {
             lock.unlock();
         }
@@ -322,8 +406,7 @@ public final class CompletionChannel implements AutoCloseable {
     public long unacknowledged(CompletionQueue queue) {
         lock.lock();
         try {
-            final Member member = member(queue);
-            return member.delivered - member.acked;
+            return members.unacknowledged(members.of(queue));
         } finally {
             lock.unlock();
         }
@@ -334,8 +417,8 @@ public final class CompletionChannel implements AutoCloseable {
     /**
      * Waits for an event of any queue, and takes it: from now on the queue can be armed for another. {@code ibv_get_cq_event}.
      *
-     * <p>The queue may turn out to be empty: its completions may have been polled after it was armed. To lose nothing: arm, poll until
-     * nothing comes, wait.
+     * <p>The queue may turn out to be empty: its completions may have been polled after it was armed, or a sender of it has left
+     * ({@link #departedSenders}). To lose nothing: arm, poll until nothing comes, wait.
      *
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
@@ -347,8 +430,8 @@ public final class CompletionChannel implements AutoCloseable {
     public CompletionQueue getEvent(long timeout, TimeUnit unit) throws InterruptedException {
         final long nanos = nanos(timeout, unit);
         final long start = System.nanoTime();
-        doorbell.silence();
-        final Member member = waitFor(null, start, nanos);
+        sleepers.doorbell().silence();
+        final Member member = sleepers.waitFor(null, start, nanos);
         return member == null ? null : member.queue;
     }
 
@@ -362,12 +445,7 @@ public final class CompletionChannel implements AutoCloseable {
     public void ack(CompletionQueue queue, int count) {
         lock.lock();
         try {
-            final Member member = member(queue);
-            final long owed = member.delivered - member.acked;
-            if (count < 0 || count > owed) {
-                throw new IllegalArgumentException("events to acknowledge must be 0 to " + owed + ": " + count);
-            }
-            member.acked += count;
+            members.acknowledge(queue, count);
             acknowledged.signalAll();
         } finally {
             lock.unlock();
@@ -387,8 +465,8 @@ public final class CompletionChannel implements AutoCloseable {
     public SelectableChannel selectable() throws IOException {
         lock.lock();
         try {
-            requireOpen();
-            return doorbell.open();
+            sleepers.requireOpen();
+            return sleepers.doorbell().open();
         } finally {
             lock.unlock();
         }
@@ -403,7 +481,9 @@ public final class CompletionChannel implements AutoCloseable {
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
      * @return true if completions are ready, or the queue died of an overrun, so that a poll says so; false if time ran out. If slots
-     *     are passed over, a poll may find nothing: call again
+     *     are passed over, a poll may find nothing: call again. True also, once, when a sender of a queue in a file has left, by closing or
+     *     by the death of its process, and only when all that it published has been polled: {@link #departedSenders} says so, and
+     *     {@link #connectedSenders} whether another is there
      * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
      * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionQueue#arm(ArmMode)}
      * @throws InterruptedException     if the thread is interrupted and nothing is ready; its interrupt flag is cleared
@@ -423,7 +503,8 @@ public final class CompletionChannel implements AutoCloseable {
      * @param poller  of a queue of this channel
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
-     * @return true if this poller holds completions, or some are ready; others may be faster. False if time ran out
+     * @return true if this poller holds completions, or some are ready; others may be faster. True also if a sender has left, to each that
+     *     waits. False if time ran out
      * @throws IllegalArgumentException if the queue is not one of this channel, or the time is negative
      * @throws IllegalStateException    if channel or queue is closed, also meanwhile; or as {@link CompletionPoller#arm(ArmMode)}
      * @throws InterruptedException if the thread is interrupted and nothing is ready; its interrupt flag is cleared
@@ -445,7 +526,8 @@ public final class CompletionChannel implements AutoCloseable {
      * @param minWait how long fewer are not enough
      * @param maxWait the most time to wait
      * @param unit    unit of both
-     * @return true if {@code count} are ready, or, {@code minWait} having passed, any; or the queue died. False if none is there at the end of
+     * @return true if {@code count} are ready, or, {@code minWait} having passed, any; or the queue died, or a sender has left, whose last
+     *     completions may be fewer. False if none is there at the end of
      *     {@code maxWait}, or, if {@code maxWait} is the shorter, fewer than {@code count}
      * @throws IllegalArgumentException if the queue is not one of this channel, the count is out of range, or a time is negative
      * @throws IllegalStateException    as {@link #await(CompletionQueue, long, TimeUnit)}
@@ -497,9 +579,11 @@ public final class CompletionChannel implements AutoCloseable {
         final boolean eachCounts = moderation.mode() == TimerMode.FROM_ENTRY;
         final int most = most(queue);
         final int enough = moderation.count() == 0 ? most : Math.min(moderation.count(), most);
+        final long departed = departed(member);
         int seen = 1;
         timer.onArm(seen, System.nanoTime());
-        while (!queue.arm(ArmMode.NEXT, enough)) {
+        while (!queue.arm(ArmMode.NEXT, enough)
+                && departed(member) == departed) { // else nobody may be left to write more
             final long now = System.nanoTime();
             // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
             while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
@@ -511,22 +595,22 @@ public final class CompletionChannel implements AutoCloseable {
             if (left <= 0) {
                 return;
             }
-            waitFor(member, now, left);
+            sleepers.waitFor(member, now, left);
         }
     }
 
     /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
     boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
-        return waitFor(openMember(queue), System.nanoTime(), nanos) != null;
+        return sleepers.waitFor(openMember(queue), System.nanoTime(), nanos) != null;
     }
 
     /** Ends one {@link #awaitEvent}. */
     void callWaiter(CompletionQueue queue) {
         lock.lock();
         try {
-            final Member member = members[queue.number()];
+            final Member member = members.at(queue.number());
             if (member != null && member.queue == queue) { // else it was destroyed
-                passOn(member);
+                sleepers.passOn(member);
             }
         } finally {
             lock.unlock();
@@ -541,8 +625,8 @@ public final class CompletionChannel implements AutoCloseable {
     private Member openMember(CompletionQueue queue) {
         lock.lock();
         try {
-            requireOpen();
-            return member(queue);
+            sleepers.requireOpen();
+            return members.of(queue);
         } finally {
             lock.unlock();
         }
@@ -550,10 +634,12 @@ public final class CompletionChannel implements AutoCloseable {
 
     private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
         final Member member = openMember(queue);
+        final long reported = reported(member);
         boolean called = false;
         while (true) {
             final long now = System.nanoTime();
             final int wanted = plan.wanted(now);
+            final long departed = departed(member); // before the look, which then finds all that they published
             // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
             // reported by it, what comes later raises the event.
             if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {
@@ -563,268 +649,57 @@ public final class CompletionChannel implements AutoCloseable {
                 }
                 return true;
             }
+            if (departed != reported) {
+                report(member, departed);
+                return true;
+            }
             final long left = plan.leftNs(now);
             if (left <= 0) {
                 return false;
             }
-            called = waitFor(member, now, left) != null;
+            called = sleepers.waitFor(member, now, left) != null;
         }
     }
 
-    /** Wakes one more that waits for a member, or the next that will. */
+    private long departed(Member member) {
+        if (member.listener == null) {
+            return 0;
+        }
+        lock.lock();
+        try {
+            return member.departed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private long reported(Member member) {
+        if (member.listener == null) {
+            return 0;
+        }
+        lock.lock();
+        try {
+            return member.reported;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void report(Member member, long departed) {
+        lock.lock();
+        try {
+            member.reported = Math.max(member.reported, departed);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void passOn(Member member) {
         lock.lock();
         try {
-            member.signalled = !member.dropped;
-            wakeOne(member);
+            sleepers.passOn(member);
         } finally {
             lock.unlock();
-        }
-    }
-
-    // ---- How waiting works
-
-    /**
-     * Waits for an event of {@code wanted}, or of any member, and takes it. Null if time ran out. One of the waiters watches the
-     * interrupt; it deals out what comes, and hands the watch on when it leaves. The others are woken by name.
-     */
-    private Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
-        final Waiter self = new Waiter(wanted);
-        lock.lock();
-        try {
-            waiters.add(self);
-            boolean dozed = false;
-            while (true) {
-                self.woken = false;
-                requireOpen();
-                final long seen = interrupt.count();
-                dealOut();
-                final Member got = take(wanted);
-                if (got != null) {
-                    return got;
-                }
-                if (self.called || (wanted != null && isClosed(wanted))) {
-                    return wanted; // its own calls say so
-                }
-                if (dozed && Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                final long left = nanos - (System.nanoTime() - start);
-                if (watcher != null) {
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    doze(left);
-                    dozed = true;
-                } else {
-                    if (left <= 0 && !doorbell.isOpen()) {
-                        return null;
-                    }
-                    // Without time to wait too, if a selector waits instead of us. The loss of an event raises the
-                    // interrupt, armed or not.
-                    if (armEvents() || interrupt.count() != seen) {
-                        continue;
-                    }
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    watch(self, seen, left);
-                }
-            }
-        } finally {
-            leave(self, nanos > 0);
-            lock.unlock();
-        }
-    }
-
-    /** Leaves nothing behind that nobody knows of: an event that has just come, those of others, the watch. */
-    private void leave(Waiter self, boolean hasWaited) {
-        waiters.remove(self);
-        if (self.wanted != null && self.wanted.signalled) {
-            signal(self.wanted); // it came as we left
-        }
-        if (hasWaited) { // else it is in a loop, and comes again until there is nothing
-            handOn();
-        }
-        if (watcher == null) {
-            final Waiter next = waiters.peek();
-            if (next != null) {
-                wake(next); // to watch from now on, or to find what is left
-            } else if (hasWaited && doorbell.isOpen() && armEvents()) {
-                doorbell.ring(); // the selector watches
-            }
-        }
-    }
-
-    /** Watches the interrupt, with the lock released meanwhile. */
-    private void watch(Waiter self, long seen, long left) throws InterruptedException {
-        watcher = self;
-        lock.unlock();
-        try {
-            interrupt.await(seen, left);
-        } finally {
-            lock.lock();
-            watcher = null;
-        }
-    }
-
-    /** Waits for the watcher to wake us, with the lock released meanwhile. */
-    private void doze(long left) {
-        lock.unlock();
-        try {
-            LockSupport.parkNanos(this, left); // if we were woken before this, it returns at once
-        } finally {
-            lock.lock();
-        }
-    }
-
-    private boolean armEvents() {
-        try {
-            return events.arm();
-        } finally {
-            events.releasePoller();
-        }
-    }
-
-    /** Takes the events that have arrived, and wakes the waiters whose they are. */
-    private void dealOut() {
-        try {
-            while (events.poll(dealer, events.capacity()) != 0) {
-                // until none is left
-            }
-            if (events.takeOverrun()) {
-                overrunsTaken++;
-                for (int number = 0; number != numbersUsed; number++) { // whose events were lost nobody knows
-                    final Member member = members[number];
-                    if (member != null) {
-                        member.queue.takeEvent();
-                        signal(member);
-                    }
-                }
-            }
-        } finally {
-            events.releasePoller();
-        }
-    }
-
-    private void onEvent(int number) {
-        final Member member = number < members.length ? members[number] : null;
-        if (member == null || member.dropped || (!member.queue.takeEvent() && !isClosed(member))) {
-            spuriousEvents++; // of a queue that was destroyed, or taken before
-            return;
-        }
-        eventsTaken++;
-        signal(member);
-    }
-
-    private static boolean isClosed(Member member) {
-        return member.queue.isClosed();
-    }
-
-    /** Gives the event of a member to one that waits for it, or else lets those have it that wait for any. */
-    private void signal(Member member) {
-        if (member.dropped) {
-            member.signalled = false;
-            return;
-        }
-        member.signalled = true;
-        if (isClosed(member) || member.queue.isDead()) { // there may be no other event, and it concerns all of them
-            for (Waiter waiter : waiters) {
-                if (waiter.wanted == member) {
-                    waiter.called = true;
-                    wake(waiter);
-                }
-            }
-        }
-        if (!wakeOne(member) && !member.listed) {
-            member.listed = true;
-            ready.add(member);
-        }
-    }
-
-    /** Wakes one that waits for this member. False if nobody does. */
-    private boolean wakeOne(Member member) {
-        for (Waiter waiter : waiters) {
-            if (waiter.wanted == member) {
-                wake(waiter);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Wakes one that waits for any member for each that is ready; if there is none, a selector. */
-    private void handOn() {
-        int left = ready.size();
-        if (left == 0) {
-            return;
-        }
-        boolean somebody = false;
-        for (Waiter waiter : waiters) {
-            if (waiter.wanted == null) {
-                somebody = true;
-                if (left-- == 0) {
-                    break;
-                }
-                if (!waiter.woken) {
-                    waiter.woken = true;
-                    wake(waiter);
-                }
-            }
-        }
-        if (!somebody) {
-            doorbell.ring();
-        }
-    }
-
-    private void wake(Waiter waiter) {
-        if (waiter == watcher) {
-            ownRaises++;
-            interrupt.raise(); // it sleeps until that count changes, whatever wakes it
-        } else if (waiter.thread != Thread.currentThread()) {
-            LockSupport.unpark(waiter.thread);
-        }
-    }
-
-    private void wakeAll() {
-        for (Waiter waiter : waiters) {
-            wake(waiter);
-        }
-    }
-
-    private Member take(Member wanted) {
-        if (wanted != null) {
-            final boolean signalled = wanted.signalled;
-            wanted.signalled = false;
-            return signalled ? wanted : null;
-        }
-        Member member = ready.poll();
-        while (member != null) {
-            member.listed = false;
-            if (member.signalled) {
-                member.signalled = false;
-                member.delivered++;
-                return member;
-            }
-            member = ready.poll();
-        }
-        return null;
-    }
-
-    private Member member(CompletionQueue queue) {
-        final int number = queue.number();
-        final Member member = number < members.length ? members[number] : null;
-        if (member == null || member.queue != queue) {
-            throw new IllegalArgumentException("completion queue is not one of this channel, or was destroyed");
-        }
-        return member;
-    }
-
-    private void requireOpen() {
-        if (closed) {
-            throw channelClosed();
         }
     }
 
@@ -879,10 +754,10 @@ public final class CompletionChannel implements AutoCloseable {
         lock.lock();
         try {
             return switch (counter) {
-                case EVENTS -> eventsTaken;
-                case SPURIOUS -> spuriousEvents;
-                case OVERRUNS -> overrunsTaken;
-                case INTERRUPTS -> interrupt.count() - ownRaises;
+                case EVENTS -> sleepers.events();
+                case SPURIOUS -> sleepers.spuriousEvents();
+                case OVERRUNS -> sleepers.overruns();
+                case INTERRUPTS -> sleepers.interrupts();
             };
         } finally {
             lock.unlock();
@@ -904,7 +779,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return times
      */
     public long spuriousWakeups() {
-        return interrupt.spuriousWakeups();
+        return sleepers.spuriousWakeups();
     }
 
     /**
@@ -915,7 +790,7 @@ public final class CompletionChannel implements AutoCloseable {
     public boolean isClosed() {
         lock.lock();
         try {
-            return closed;
+            return sleepers.isClosed();
         } finally {
             lock.unlock();
         }
@@ -923,20 +798,27 @@ public final class CompletionChannel implements AutoCloseable {
 
     /**
      * Closes the channel: every thread that waits here, now or later, gets an {@link IllegalStateException}. The queues stay open, and
-     * nobody hears of their events any more; {@link #ack} and {@link #destroy} still work. Any thread; closing again does nothing.
+     * nobody hears of their events any more; {@link #ack} and {@link #destroy} still work. Of queues in files, sockets are removed and connections
+     * ended, so another process can sleep on them once this one has released the poller's role. Any thread; closing again does nothing.
      */
     @Override
     public void close() {
+        final List<WakeupListener> listeners = new ArrayList<>();
         lock.lock();
         try {
-            if (!closed) {
-                closed = true;
-                wakeAll();
+            if (!sleepers.isClosed()) {
+                sleepers.close();
                 acknowledged.signalAll();
-                doorbell.close();
+            }
+            for (int number = 0; number != members.numbersUsed(); number++) {
+                final Member member = members.at(number);
+                if (member != null && member.listener != null) {
+                    listeners.add(member.listener);
+                }
             }
         } finally {
             lock.unlock();
         }
+        listeners.forEach(WakeupListener::close);
     }
 }

@@ -3,7 +3,7 @@
  *
  * <p><b>Sleeping.</b> {@link io.cqring.notify.CompletionChannel} makes queues whose events wake the threads that wait on it.
  * {@link io.cqring.notify.ReadyQueues} serves one thread with many queues. {@link io.cqring.notify.CompletionConsumer} feeds one queue to
- * one handler, by polling, by events, or both.
+ * one handler, by polling, by events, or both. {@link io.cqring.notify.WakeupSender} wakes from another process.
  *
  * <p><b>Moderation.</b> A device that reports every entry by an event makes its host do more work for the events than for the
  * entries. {@link io.cqring.notify.Moderation} says how many entries are gathered first, and how long the first may wait;

@@ -10,6 +10,7 @@ import io.cqring.cq.Numbered.Way;
 import io.cqring.examples.PollerProcess;
 import io.cqring.examples.WriterProcess;
 import io.cqring.memory.QueueMemory;
+import io.cqring.notify.WakeupSender;
 import io.cqring.testing.ChildJvm;
 import io.cqring.testing.FieldBug;
 import java.io.File;
@@ -64,6 +65,55 @@ class TwoProcessesIT {
     @Test
     void theExamplesMoveAMillionEntriesWithoutAFlag() throws Exception {
         examples(OWN_JDK, OWN_JDK);
+    }
+
+    /** The writer of the example is killed: the poller, asleep, learns of it and ends. */
+    @Test
+    void theExamplesPollerEndsWhenItsWriterIsKilled() throws Exception {
+        String file = folder.resolve("queue").toString();
+        CompletionQueue queue;
+        try (ChildJvm poller = ChildJvm.start(folder, List.of(), PollerProcess.class, file)) {
+            try (ChildJvm writer = ChildJvm.start(folder, List.of(), KilledWriter.class, file)) {
+                assertEquals("written", writer.readLine());
+                queue = CompletionQueue.attach(QueueMemory.attach(Path.of(file)));
+                while (queue.consumerSequence() != 100) {
+                    Thread.onSpinWait();
+                    assertTrue(poller.isAlive(), poller.errors());
+                }
+                writer.kill();
+            }
+            assertEquals("the writer has ended after 100", poller.readLine());
+            assertEquals(0, poller.join());
+            assertEquals("", poller.errors());
+        }
+    }
+
+    /** Writes a little, once somebody sleeps, and lives on. */
+    static final class KilledWriter {
+        private KilledWriter() {}
+
+        /**
+         * Entry point.
+         *
+         * @param args the file to make
+         * @throws Exception if it cannot be made
+         */
+        public static void main(String[] args) throws Exception {
+            QueueMemory memory = QueueMemory.create(Path.of(args[0]), CompletionQueue.requiredBytes(1024, 64));
+            WakeupSender sender = WakeupSender.to(Path.of(args[0] + ".sock"));
+            CompletionQueue queue = CompletionQueue.ofCapacity(1024)
+                    .memory(memory)
+                    .events(sender, 0)
+                    .create();
+            while (!sender.connect()) {
+                Thread.onSpinWait();
+            }
+            for (int i = 0; i < 100; i++) {
+                queue.writer().write(0, i, 0, 0, 0);
+            }
+            System.out.println("written");
+            System.in.read(); // until it is killed
+        }
     }
 
     @Test

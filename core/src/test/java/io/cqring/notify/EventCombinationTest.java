@@ -12,8 +12,12 @@ import io.cqring.cq.ResizeStatus;
 import io.cqring.cq.SharedWriter;
 import io.cqring.memory.QueueMemory;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The rows of "What goes with what" in architecture.md that speak of events. */
@@ -22,6 +26,11 @@ class EventCombinationTest {
 
     @TempDir
     private Path folder;
+
+    @AfterEach
+    void close() {
+        channel.close();
+    }
 
     @Test
     void shouldWorkWithManyWritersAndManyPollers() throws InterruptedException {
@@ -89,16 +98,62 @@ class EventCombinationTest {
     }
 
     @Test
-    void shouldRefuseAFile() throws IOException {
+    void shouldWantASocketForAFile() throws IOException {
         QueueMemory file = QueueMemory.create(folder.resolve("cq"), CompletionQueue.requiredBytes(8, 64));
         CompletionQueue.Builder builder = CompletionQueue.ofCapacity(8).memory(file);
+        for (Executable create :
+                List.<Executable>of(() -> channel.create(builder), () -> channel.createForDevice(builder))) {
+            assertEquals(
+                    "a queue in a file is written by other processes, which wake this one through a socket:"
+                            + " create(described, socket)",
+                    assertThrows(IllegalArgumentException.class, create).getMessage());
+        }
+        Path socket = folder.resolve("cq.sock");
         assertEquals(
-                "a queue in a file has no events: a writer in another process does not know whom to tell;"
-                        + " leave out events()",
-                assertThrows(IllegalArgumentException.class, () -> channel.create(builder))
+                "a queue that is in no file needs no socket, for no other process writes to it: create(described)",
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> channel.create(CompletionQueue.ofCapacity(8), socket))
                         .getMessage());
         CompletionChannel ofOne = CompletionChannel.ofQueues(1);
-        assertThrows(IllegalArgumentException.class, () -> ofOne.create(builder));
-        assertEquals(0, ofOne.create(CompletionQueue.ofCapacity(8)).number(), "the number is free again");
+        CompletionQueue.Builder wrong =
+                CompletionQueue.ofCapacity(8).memory(file).merging();
+        assertThrows(IllegalArgumentException.class, () -> ofOne.create(wrong, socket));
+        assertFalse(Files.exists(socket), "taken away again");
+        assertEquals(0, ofOne.create(builder, socket).number(), "the number is free again, and the socket");
+        assertTrue(Files.exists(socket));
+        ofOne.close();
+        assertFalse(Files.exists(socket));
+    }
+
+    /** The row "events": in a file too, with one writer and many, one poller and many. */
+    @Test
+    void shouldWakeThroughASocket() throws Exception {
+        for (int writers : new int[] {1, 3}) {
+            for (boolean shared : new boolean[] {false, true}) {
+                QueueMemory file = QueueMemory.create(
+                        folder.resolve("cq" + writers + shared), CompletionQueue.requiredBytes(8, 64, writers));
+                Path socket = folder.resolve("sock" + writers + shared);
+                CompletionQueue.Builder builder =
+                        CompletionQueue.ofCapacity(8).writers(writers).memory(file);
+                CompletionQueue queue = channel.create(shared ? builder.sharedPollers() : builder, socket);
+                Aside<Boolean> waiter = Aside.call(() -> shared
+                                ? channel.await(queue.newPoller(), 60, SECONDS)
+                                : channel.await(queue, 60, SECONDS))
+                        .untilItWaits();
+                try (WakeupSender sender = WakeupSender.to(socket)) {
+                    CompletionQueue other = CompletionQueue.attach(file, sender, 0);
+                    if (writers == 1) {
+                        assertTrue(other.writer().write(0, 7, 0, 0, 0));
+                    } else {
+                        try (SharedWriter writer = other.newWriter()) {
+                            assertTrue(writer.write(0, 7, 0, 0, 0));
+                        }
+                    }
+                    assertTrue(waiter.result());
+                }
+                queue.close();
+            }
+        }
     }
 }
