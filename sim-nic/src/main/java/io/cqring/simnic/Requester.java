@@ -158,11 +158,11 @@ final class Requester {
         if ((flags & WqeLayout.FLAG_FENCE) != 0 && qp.readsUnderWay != 0) {
             return NOT_YET;
         }
-        if (opcode == WqeOpcode.LOCAL_INVALIDATE) {
-            return invalidate(qp, slot);
-        }
         final long localLength = memory.getLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET);
         final boolean special = WqeLayout.extra(control) != 0 || (flags & WqeLayout.FLAG_INLINE) != 0;
+        if (opcode == WqeOpcode.LOCAL_INVALIDATE) {
+            return special ? CompletionStatus.LOC_QP_OP_ERR.syndrome() : invalidate(qp, slot);
+        }
         long length = WqeLayout.length(localLength);
         long localAddress = memory.getLong(slot + WqeLayout.LOCAL_ADDRESS_OFFSET);
         MemoryRegion local = null;
@@ -431,20 +431,21 @@ final class Requester {
     private int complete(DeviceQp qp) {
         final long due = qp.isFlushing() ? qp.posted : qp.acked;
         int done = 0;
-        while (qp.completed != due && done != FLUSH_BURST && completeNext(qp)) {
+        while (qp.completed < due && done != FLUSH_BURST && completeNext(qp, due)) {
             done++;
         }
         qp.sendPort.flush();
         return done;
     }
 
-    private boolean completeNext(DeviceQp qp) {
+    private boolean completeNext(DeviceQp qp, long due) {
         final QueueMemory memory = qp.memory;
         final long sequence = qp.completed;
         final int slot = qp.sendQueue.offset(sequence);
         final long control = memory.getLong(slot + WqeLayout.CONTROL_OFFSET);
         final int syndrome = qp.syndrome(sequence);
-        final int entries = qp.entries(sequence, control);
+        // The host may have changed the entry since it was fetched, but it does not make it longer than what is due.
+        final int entries = sequence + 1 == due ? 1 : qp.entries(sequence, control);
         if (syndrome == 0 && (WqeLayout.flags(control) & WqeLayout.FLAG_SIGNALED) == 0) {
             qp.completed = sequence + entries;
             return true;

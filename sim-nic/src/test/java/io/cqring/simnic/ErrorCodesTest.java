@@ -106,7 +106,7 @@ class ErrorCodesTest {
                 }
                 // This device has no vendor errors: the syndrome says all there is to say.
                 assertTrue(written.contains(new Written(one.status, one.syndrome, 0)), one.status + ": " + written);
-                assertEquals(one.number, one.status.ordinal());
+                assertEquals(one.number, List.of(CompletionStatus.values()).indexOf(one.status));
                 assertEquals(one.syndrome, one.status.syndrome());
             }
         }
