@@ -147,7 +147,7 @@ class DoorbellTest {
                     }
                     int opcode = random.nextInt(queue == 0 ? 16 : 8) == 0 ? random.nextInt(256) : 6;
                     opcode = queue == 0 ? random.nextInt(16) : opcode;
-                    long flags = random.nextInt(16) << 8 | random.nextInt(8) << 16;
+                    long flags = (random.nextLong(16) << 8) | (random.nextLong(8) << 16);
                     raw.memory.memory().putLong(slot, (long) i << 32 | flags | opcode);
                 }
             }
@@ -164,11 +164,7 @@ class DoorbellTest {
             int[] sends = {0};
             int[] receives = {0};
             raw.cq.poll(
-                    completion -> (completion.opcode() == 14 || completion.opcode() >= 6 && completion.opcode() < 10
-                                    ? receives
-                                    : sends)
-                            [0]++,
-                    64);
+                    completion -> (io.cqring.cq.CqeOpcode.isReceive(completion.opcode()) ? receives : sends)[0]++, 64);
             assertTrue(sends[0] <= 8 && receives[0] <= 8, "seed " + seed);
         }
     }
