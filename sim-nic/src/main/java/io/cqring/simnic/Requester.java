@@ -55,10 +55,10 @@ final class Requester {
     private final Wire answers;
     private final Responder responder;
 
-    // What fetchSpecial found: one piece in a region; or, if that is null, all that is gathered.
-    private MemoryRegion specialRegion;
-    private long specialAddress;
-    private long specialLength;
+    // What findPlain or findSpecial found: one piece in a region; or, if that is null, all that is gathered.
+    private MemoryRegion foundRegion;
+    private long foundAddress;
+    private long foundLength;
     private SegmentList gathered = new SegmentList();
 
     Requester(Device device, WireFaults wireFaults) {
@@ -151,45 +151,60 @@ final class Requester {
         final int slot = qp.sendQueue.offset(sequence);
         final long control = memory.getLong(slot + WqeLayout.CONTROL_OFFSET);
         final int opcode = WqeLayout.opcode(control);
-        if (!qp.type.canSend(opcode) || WqeLayout.counter(control) != (int) sequence) {
+        if (WqeLayout.counter(control) != (int) sequence) {
             return CompletionStatus.LOC_QP_OP_ERR.syndrome();
         }
-        final int flags = WqeLayout.flags(control);
-        if ((flags & WqeLayout.FLAG_FENCE) != 0 && qp.readsUnderWay != 0) {
-            return NOT_YET;
-        }
-        if (opcode == WqeOpcode.LOCAL_INVALIDATE) {
-            return invalidate(qp, slot);
+        if ((control & WqeLayout.UNUSUAL) != 0 || !WqeOpcode.isPlain(opcode) || qp.type == QpType.UD) {
+            return fetchOther(qp, slot, control); // apart, so that the JIT finds this method small enough to inline
         }
         final long localLength = memory.getLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET);
-        final boolean special = WqeLayout.extra(control) != 0 || (flags & WqeLayout.FLAG_INLINE) != 0;
-        long length = WqeLayout.length(localLength);
-        long localAddress = memory.getLong(slot + WqeLayout.LOCAL_ADDRESS_OFFSET);
-        MemoryRegion local = null;
-        if (special) {
-            int fault = fetchSpecial(qp, slot, control, opcode);
-            if (fault != 0) {
-                return fault;
-            }
-            length = specialLength;
-            localAddress = specialAddress;
-            local = specialRegion;
-        }
-        if (length > (qp.type == QpType.UD ? WqeLayout.MAX_DATAGRAM_BYTES : WqeLayout.MAX_MESSAGE_BYTES)) {
+        final long length = WqeLayout.length(localLength);
+        if (length > WqeLayout.MAX_MESSAGE_BYTES) {
             return CompletionStatus.LOC_LEN_ERR.syndrome();
         }
-        if (!special && length != 0) {
-            int right = WqeOpcode.hasResponse(opcode) ? AccessRights.LOCAL_WRITE : AccessRights.LOCAL_READ;
-            local = device.regions.findLocal(WqeLayout.high(localLength), qp.domain, localAddress, length, right);
+        final long localAddress = memory.getLong(slot + WqeLayout.LOCAL_ADDRESS_OFFSET);
+        MemoryRegion local = null;
+        if (length != 0) {
+            local = device.regions.findLocal(
+                    WqeLayout.high(localLength), qp.domain, localAddress, length, AccessRights.LOCAL_READ);
             if (local == null) {
                 return CompletionStatus.LOC_PROT_ERR.syndrome();
             }
+        }
+        Packet packet = send(qp, slot, control, 1);
+        packet.length = length;
+        packet.local = local;
+        packet.localAddress = localAddress;
+        return 0;
+    }
+
+    /** As fetch, for an entry that may be of any kind. */
+    private int fetchOther(DeviceQp qp, int slot, long control) {
+        final QueueMemory memory = qp.memory;
+        final int opcode = WqeLayout.opcode(control);
+        final int flags = WqeLayout.flags(control);
+        if (!qp.type.canSend(opcode)) {
+            return CompletionStatus.LOC_QP_OP_ERR.syndrome();
+        }
+        if ((flags & WqeLayout.FLAG_FENCE) != 0 && qp.readsUnderWay != 0) {
+            return NOT_YET;
+        }
+        final boolean special = WqeLayout.extra(control) != 0 || (flags & WqeLayout.FLAG_INLINE) != 0;
+        if (opcode == WqeOpcode.LOCAL_INVALIDATE) {
+            return special ? CompletionStatus.LOC_QP_OP_ERR.syndrome() : invalidate(qp, slot);
+        }
+        int fault = special ? findSpecial(qp, slot, control, opcode) : findPlain(qp, slot, opcode);
+        if (fault != 0) {
+            return fault;
+        }
+        if (foundLength > (qp.type == QpType.UD ? WqeLayout.MAX_DATAGRAM_BYTES : WqeLayout.MAX_MESSAGE_BYTES)) {
+            return CompletionStatus.LOC_LEN_ERR.syndrome();
         }
         if (WqeOpcode.hasResponse(opcode)) {
             if (qp.maxReads == 0) {
                 return CompletionStatus.LOC_QP_OP_ERR.syndrome();
             }
-            if (WqeOpcode.isAtomic(opcode) && (special || length != Long.BYTES)) {
+            if (WqeOpcode.isAtomic(opcode) && (special || foundLength != Long.BYTES)) {
                 return CompletionStatus.LOC_LEN_ERR.syndrome();
             }
             if (qp.readsUnderWay == qp.maxReads) {
@@ -197,23 +212,11 @@ final class Requester {
             }
             qp.readsUnderWay++;
         }
-        final int entries = special ? qp.entries(sequence, control) : 1;
-        final long remoteKey = memory.getLong(slot + WqeLayout.REMOTE_KEY_OFFSET);
-        Packet packet = requests.send(device.nowNs());
-        packet.destinationQp = qp.peerNumber;
-        packet.sourceQp = qp.number;
-        packet.life = qp.life;
-        packet.psn = qp.psn(sequence);
-        packet.psns = entries;
-        packet.opcode = opcode;
-        packet.solicited = (flags & WqeLayout.FLAG_SOLICITED) != 0;
-        packet.length = length;
-        packet.immediate = WqeLayout.high(remoteKey);
-        packet.remoteAddress = memory.getLong(slot + WqeLayout.REMOTE_ADDRESS_OFFSET);
-        packet.rkey = WqeLayout.low(remoteKey);
-        packet.local = local;
-        packet.localAddress = localAddress;
-        packet.scattered = special && local == null;
+        Packet packet = send(qp, slot, control, special ? qp.entries(qp.fetched, control) : 1);
+        packet.length = foundLength;
+        packet.local = foundRegion;
+        packet.localAddress = foundAddress;
+        packet.scattered = special && foundRegion == null;
         if (packet.scattered) {
             SegmentList before = packet.segments;
             packet.segments = gathered;
@@ -223,17 +226,58 @@ final class Requester {
             packet.operand = memory.getLong(slot + WqeLayout.OPERAND_OFFSET);
             packet.value = memory.getLong(slot + WqeLayout.SWAP_OFFSET);
         } else if (qp.type == QpType.UD) {
-            packet.destinationQp = WqeLayout.low(remoteKey) & DeviceQp.PSN_MASK;
-            int qkey = WqeLayout.high(remoteKey);
+            packet.destinationQp = packet.rkey & DeviceQp.PSN_MASK;
+            int qkey = packet.immediate;
             packet.qkey = qkey < 0 ? qp.qkey : qkey;
             packet.immediate = WqeLayout.low(packet.remoteAddress);
         }
-        qp.fetched = sequence + entries;
         return 0;
     }
 
-    /** Finds the bytes of an entry that has an extension, or inline data; leaves them in the special fields. */
-    private int fetchSpecial(DeviceQp qp, int slot, long control, int opcode) {
+    /** Sends a packet for an entry; where its bytes are is still to be filled in. */
+    private Packet send(DeviceQp qp, int slot, long control, int entries) {
+        final long sequence = qp.fetched;
+        final long remoteKey = qp.memory.getLong(slot + WqeLayout.REMOTE_KEY_OFFSET);
+        Packet packet = requests.send(device.nowNs());
+        packet.destinationQp = qp.peerNumber;
+        packet.sourceQp = qp.number;
+        packet.life = qp.life;
+        packet.psn = qp.psn(sequence);
+        packet.psns = entries;
+        packet.opcode = WqeLayout.opcode(control);
+        packet.solicited = (WqeLayout.flags(control) & WqeLayout.FLAG_SOLICITED) != 0;
+        packet.immediate = WqeLayout.high(remoteKey);
+        packet.remoteAddress = qp.memory.getLong(slot + WqeLayout.REMOTE_ADDRESS_OFFSET);
+        packet.rkey = WqeLayout.low(remoteKey);
+        packet.scattered = false;
+        qp.fetched = sequence + entries;
+        return packet;
+    }
+
+    /** Finds the bytes of an entry that is one piece; leaves them in the found fields. */
+    private int findPlain(DeviceQp qp, int slot, int opcode) {
+        final long localLength = qp.memory.getLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET);
+        foundLength = WqeLayout.length(localLength);
+        foundAddress = qp.memory.getLong(slot + WqeLayout.LOCAL_ADDRESS_OFFSET);
+        foundRegion = null;
+        if (foundLength > WqeLayout.MAX_MESSAGE_BYTES) {
+            return CompletionStatus.LOC_LEN_ERR.syndrome();
+        }
+        if (foundLength != 0) {
+            int right = WqeOpcode.hasResponse(opcode) ? AccessRights.LOCAL_WRITE : AccessRights.LOCAL_READ;
+            foundRegion =
+                    device.regions.findLocal(WqeLayout.high(localLength), qp.domain, foundAddress, foundLength, right);
+            if (foundRegion == null) {
+                return qp.type == QpType.UD && foundLength > WqeLayout.MAX_DATAGRAM_BYTES
+                        ? CompletionStatus.LOC_LEN_ERR.syndrome()
+                        : CompletionStatus.LOC_PROT_ERR.syndrome();
+            }
+        }
+        return 0;
+    }
+
+    /** Finds the bytes of an entry that has an extension, or inline data; leaves them in the found fields. */
+    private int findSpecial(DeviceQp qp, int slot, long control, int opcode) {
         final QueueMemory memory = qp.memory;
         final long sequence = qp.fetched;
         final boolean chained = WqeLayout.isChained(control);
@@ -251,15 +295,15 @@ final class Requester {
             }
         }
         final long localLength = memory.getLong(slot + WqeLayout.LOCAL_LENGTH_OFFSET);
-        specialLength = WqeLayout.length(localLength);
-        specialRegion = null;
+        foundLength = WqeLayout.length(localLength);
+        foundRegion = null;
         if (inline) {
             int room = chained ? WqeLayout.MAX_INLINE_BYTES : WqeLayout.MAX_SHORT_INLINE_BYTES;
-            if (more != 0 || specialLength > room || WqeOpcode.hasResponse(opcode)) {
+            if (more != 0 || foundLength > room || WqeOpcode.hasResponse(opcode)) {
                 return CompletionStatus.LOC_QP_OP_ERR.syndrome();
             }
-            specialRegion = qp.entries;
-            specialAddress = chained ? extension + WqeLayout.EXTENSION_DATA_OFFSET : slot + WqeLayout.RESERVED_OFFSET;
+            foundRegion = qp.entries;
+            foundAddress = chained ? extension + WqeLayout.EXTENSION_DATA_OFFSET : slot + WqeLayout.RESERVED_OFFSET;
             return 0;
         }
         if (more == 0 || !chained || WqeLayout.extra(control) >>> 3 != 0) {
@@ -270,7 +314,7 @@ final class Requester {
         if (!device.findSegments(memory, slot, extension, more, qp.domain, right, gathered)) {
             return CompletionStatus.LOC_PROT_ERR.syndrome();
         }
-        specialLength = gathered.bytes();
+        foundLength = gathered.bytes();
         return 0;
     }
 
@@ -431,20 +475,21 @@ final class Requester {
     private int complete(DeviceQp qp) {
         final long due = qp.isFlushing() ? qp.posted : qp.acked;
         int done = 0;
-        while (qp.completed != due && done != FLUSH_BURST && completeNext(qp)) {
+        while (qp.completed < due && done != FLUSH_BURST && completeNext(qp, due)) {
             done++;
         }
         qp.sendPort.flush();
         return done;
     }
 
-    private boolean completeNext(DeviceQp qp) {
+    private boolean completeNext(DeviceQp qp, long due) {
         final QueueMemory memory = qp.memory;
         final long sequence = qp.completed;
         final int slot = qp.sendQueue.offset(sequence);
         final long control = memory.getLong(slot + WqeLayout.CONTROL_OFFSET);
         final int syndrome = qp.syndrome(sequence);
-        final int entries = qp.entries(sequence, control);
+        // The host may have changed the entry since it was fetched, but it does not make it longer than what is due.
+        final int entries = sequence + 1 == due ? 1 : qp.entries(sequence, control);
         if (syndrome == 0 && (WqeLayout.flags(control) & WqeLayout.FLAG_SIGNALED) == 0) {
             qp.completed = sequence + entries;
             return true;

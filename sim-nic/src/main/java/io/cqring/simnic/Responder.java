@@ -353,11 +353,13 @@ final class Responder {
             return CompletionStatus.LOC_LEN_ERR.syndrome();
         }
         targets.clear();
-        return needed == 0
-                        || device.findSegments(
+        if (needed != 0
+                && (!device.findSegments(
                                 memory, slot, extension, more, receives.domain, AccessRights.LOCAL_WRITE, targets)
-                ? 0
-                : CompletionStatus.LOC_PROT_ERR.syndrome();
+                        || targets.bytes() < needed)) { // the host may have changed the lengths since
+            return CompletionStatus.LOC_PROT_ERR.syndrome();
+        }
+        return 0;
     }
 
     private void refuseReceive(DeviceQp qp, int slot, int entries, int fault, Packet message, Wire answers) {

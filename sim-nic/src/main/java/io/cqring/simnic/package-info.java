@@ -16,7 +16,7 @@
  * </pre>
  *
  * <p>Reading order: {@link io.cqring.simnic.SimNic} (what a caller can do), then inside {@code Device} (one pass),
- * {@code Requester} and {@code Responder} (one message, from entry to completions), {@code DeviceQp} (what is
- * remembered), {@code moderation.QueueEvents} (when the host is told). The layouts are in {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
+ * {@code Requester} and {@code Responder} (one message, from entry to completions, and the protocol between the two), {@code DeviceQp} and
+ * {@code ReceiveQueue} (what is remembered), the {@code wire} package (how packets travel, and how they get lost), {@code moderation.QueueEvents} (when the host is told). The layouts are in {@link io.cqring.simnic.qp}, memory regions in {@link io.cqring.simnic.dma}.
  */
 package io.cqring.simnic;

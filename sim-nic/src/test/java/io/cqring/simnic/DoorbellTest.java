@@ -17,6 +17,7 @@ import io.cqring.simnic.qp.QpState;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.simnic.qp.WqeLayout;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.agrona.concurrent.YieldingIdleStrategy;
 import org.junit.jupiter.api.Test;
@@ -130,6 +131,42 @@ class DoorbellTest {
         assertEquals(1, raw.poll());
         assertEquals(CompletionStatus.WR_FLUSH_ERR, raw.statuses[0]); // it is requester as well
         assertTrue(raw.device.counters.get(DeviceCounter.BAD_DOORBELLS) >= 1);
+    }
+
+    /** Whatever bits the host writes into its entries, before or after they are fetched: the device lives, and reports each once at most. */
+    @Test
+    void entriesOfAnyBitsHarmNobodyButTheirQueuePair() {
+        for (long seed = 1; seed <= 3_000; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            RawQp raw = new RawQp(8);
+            for (int i = 0; i < 8; i++) {
+                for (int queue = 0; queue < 2; queue++) {
+                    int slot = (queue == 0 ? raw.memory.sendQueue() : raw.memory.receiveQueue()).offset(i);
+                    for (int word = 1; word < 8; word++) {
+                        raw.memory.memory().putLong(slot + 8 * word, random.nextInt(3) == 0 ? random.nextLong() : 0);
+                    }
+                    int opcode = random.nextInt(queue == 0 ? 16 : 8) == 0 ? random.nextInt(256) : 6;
+                    opcode = queue == 0 ? random.nextInt(16) : opcode;
+                    long flags = (random.nextLong(16) << 8) | (random.nextLong(8) << 16);
+                    raw.memory.memory().putLong(slot, (long) i << 32 | flags | opcode);
+                }
+            }
+            raw.memory.memory().putLong(QpMemory.RECEIVE_DOORBELL, 8);
+            raw.memory.memory().putLong(QpMemory.SEND_DOORBELL, 8);
+            raw.device.uarPage.putLong(raw.register, 8);
+            for (int pass = 1; pass < 30; pass++) {
+                raw.device.doVirtualPass(pass * 100_000L);
+                if (pass < 3) {
+                    int slot = raw.memory.sendQueue().offset(random.nextInt(8));
+                    raw.memory.memory().putLong(slot, random.nextLong());
+                }
+            }
+            int[] sends = {0};
+            int[] receives = {0};
+            raw.cq.poll(
+                    completion -> (io.cqring.cq.CqeOpcode.isReceive(completion.opcode()) ? receives : sends)[0]++, 64);
+            assertTrue(sends[0] <= 8 && receives[0] <= 8, "seed " + seed);
+        }
     }
 
     /** A device without its driver, and one queue pair connected to itself, whose memory the test may scribble on. */

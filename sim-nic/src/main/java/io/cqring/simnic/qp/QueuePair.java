@@ -748,7 +748,7 @@ public final class QueuePair implements PostedWork {
      * Shows the device all receives posted so far. The device looks when a message needs one, so no register is rung.
      */
     public void ringReceiveDoorbell() {
-        // Edge DOORBELL, host end, as above. Partner: DeviceQp.readReceiveDoorbell.
+        // Edge DOORBELL, host end, as above. Partner: ReceiveQueue.readDoorbell.
         memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, receivesPosted);
     }
 

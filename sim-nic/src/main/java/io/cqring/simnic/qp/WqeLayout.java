@@ -84,6 +84,9 @@ public final class WqeLayout {
     /** Bit of the control word: the next entry belongs to this one. */
     public static final int CHAINED = 1 << 18;
 
+    /** Bits of the control word that most requests have at zero: extension, fence, inline. */
+    public static final long UNUSUAL = 0xFFFF_0000L | (FLAG_FENCE | FLAG_INLINE) << 8;
+
     /** The most inline bytes of one entry. */
     public static final int MAX_SHORT_INLINE_BYTES = 16;
 

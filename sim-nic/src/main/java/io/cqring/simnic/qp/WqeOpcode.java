@@ -75,6 +75,16 @@ public final class WqeOpcode {
     }
 
     /**
+     * Whether it only sends or writes: what most requests do.
+     *
+     * @param opcode a code, any int
+     * @return true for SEND, SEND_IMM, WRITE and WRITE_IMM
+     */
+    public static boolean isPlain(int opcode) {
+        return opcode >= SEND && opcode <= WRITE_IMM;
+    }
+
+    /**
      * Whether the answer brings something that no other answer brings.
      *
      * @param opcode a code

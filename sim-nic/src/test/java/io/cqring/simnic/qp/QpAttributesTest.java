@@ -53,7 +53,8 @@ class QpAttributesTest {
         for (String name : names) {
             QpAttribute attribute = QpAttribute.valueOf(name);
             int value = attribute == QpAttribute.PATH_MTU ? 1024 : attribute == QpAttribute.PKEY_INDEX ? 0 : 1;
-            attributes.set(attribute, attribute == QpAttribute.CURRENT_STATE ? Math.max(2, from.code()) : value);
+            attributes.set(
+                    attribute, attribute == QpAttribute.CURRENT_STATE ? Math.min(5, Math.max(2, from.code())) : value);
         }
         return attributes;
     }
