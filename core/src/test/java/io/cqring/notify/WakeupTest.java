@@ -292,7 +292,9 @@ class WakeupTest {
 
         WakeupSender two = WakeupSender.to(socket);
         untilConnected(queue, 1);
-        write(writerOf(two));
+        CompletionQueue ofTwo = writerOf(two);
+        write(ofTwo);
+        ofTwo.writer().release();
         Aside<Boolean> moderated = Aside.call(() ->
                         thenRelease(queue, () -> channel.awaitModerated(queue, Moderation.ofMicros(8, 0), 1, DAYS)))
                 .untilItWaits();
@@ -300,6 +302,24 @@ class WakeupTest {
         assertTrue(moderated.result());
         assertEquals(1, take(queue));
         assertTrue(await(channel, queue), "and then it is said");
+
+        // It has left before the wait begins: with an entry, and with none.
+        for (int entries = 1; entries >= 0; entries--) {
+            WakeupSender three = WakeupSender.to(socket);
+            untilConnected(queue, 1);
+            CompletionQueue writer = writerOf(three);
+            for (int i = 0; i < entries; i++) {
+                writer.writer().write(0, 1, 0, 0, 0);
+                writer.writer().release();
+            }
+            three.close();
+            untilDeparted(queue, 4 - entries);
+            assertTrue(thenRelease(queue, () -> channel.awaitModerated(queue, Moderation.ofMicros(8, 0), 1, DAYS)));
+            assertEquals(entries, take(queue));
+            if (entries == 1) {
+                assertTrue(await(channel, queue));
+            }
+        }
     }
 
     /** It published past the arm, and was killed before it could send the byte: the end of its connection wakes. */
