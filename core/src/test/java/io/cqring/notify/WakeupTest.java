@@ -327,28 +327,28 @@ class WakeupTest {
     void shouldWakeForAnEntryThatNobodyToldOf() throws Exception {
         for (boolean answered : new boolean[] {true, false}) {
             CompletionQueue queue = queue();
-            Aside<Boolean> waiter;
-            try (SocketChannel silent = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
-                untilConnected(queue, 1);
-                waiter = awaiting(queue);
-                if (answered) {
-                    CompletionQueue killed = CompletionQueue.attach(memory, new Deaf(), 0);
-                    write(killed);
-                    killed.writer().release();
-                } else { // an entry by hand, as a writer that had not looked at the arm word yet leaves it
-                    memory.putLongRelease(384, 1);
+            try (WakeupSender sender = WakeupSender.to(socket)) { // of another process, which has written nothing yet
+                Aside<Boolean> waiter;
+                try (SocketChannel silent = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+                    untilConnected(queue, 2);
+                    waiter = awaiting(queue);
+                    if (answered) {
+                        CompletionQueue killed = CompletionQueue.attach(memory, new Deaf(), 0);
+                        write(killed);
+                        killed.writer().release();
+                    } else { // an entry by hand, as a writer that had not looked at the arm word yet leaves it
+                        memory.putLongRelease(384, 1);
+                    }
+                    assertTrue(waiter.thread.isAlive());
                 }
-                assertTrue(waiter.thread.isAlive());
-            }
-            assertTrue(waiter.result());
-            assertEquals(1, take(queue));
-            try (WakeupSender sender = WakeupSender.to(socket)) { // and the next arm is answered
-                CompletionQueue writer = writerOf(sender);
+                assertTrue(waiter.result());
+                assertEquals(1, take(queue));
                 // The departure was seen together with the entry: it is still to be told.
                 assertTrue(await(channel, queue));
+                CompletionQueue writer = writerOf(sender);
                 Aside<Boolean> again = awaiting(queue);
                 write(writer);
-                assertTrue(again.result());
+                assertTrue(again.result(), "the next arm is answered");
             }
         }
     }
