@@ -384,7 +384,8 @@ public final class CompletionChannel implements AutoCloseable {
      * Senders that have left a queue in a file: closed, or their process has ended.
      *
      * @param queue the queue
-     * @return senders since the queue was made or attached here; 0 if it is in no file
+     * @return senders since the queue was made or attached here; 0 if it is in no file. One more if the socket failed and nobody can be
+     *     heard any more
      * @throws IllegalArgumentException if the queue is not one of this channel
      */
     public long departedSenders(CompletionQueue queue) {
@@ -548,7 +549,7 @@ public final class CompletionChannel implements AutoCloseable {
      * Waits for completions and lets some gather, where no device keeps the time: the first wakes the waiter, which then goes on
      * waiting itself until the count is reached or the period is over. {@link TimerMode#FROM_EVENT}: the period starts when the waiter has
      * seen the first, so none waits much longer than that. {@link TimerMode#FROM_ENTRY}: each entry that the waiter sees starts it anew. A
-     * full ring ends the wait too. For the polling thread.
+     * full ring ends the wait too, and so does a sender of a queue in a file that leaves. For the polling thread.
      *
      * @param queue      a queue of this channel, without shared pollers
      * @param moderation how many to gather, and how long
@@ -564,26 +565,28 @@ public final class CompletionChannel implements AutoCloseable {
         final ModerationTimer timer = new ModerationTimer(moderation);
         final long nanos = nanos(timeout, unit);
         final long start = System.nanoTime();
+        final Member member = openMember(queue);
+        final long reported = reported(member);
         if (!await(queue, null, new AtLeast(1, 0, nanos, start))) {
             return false;
         }
         if (!moderation.isOff()) {
-            gather(openMember(queue), timer, start, nanos);
+            gather(member, timer, start, nanos, reported);
         }
         return true;
     }
 
-    private void gather(Member member, ModerationTimer timer, long start, long nanos) throws InterruptedException {
+    private void gather(Member member, ModerationTimer timer, long start, long nanos, long reported)
+            throws InterruptedException {
         final CompletionQueue queue = member.queue;
         final Moderation moderation = timer.moderation();
         final boolean eachCounts = moderation.mode() == TimerMode.FROM_ENTRY;
         final int most = most(queue);
         final int enough = moderation.count() == 0 ? most : Math.min(moderation.count(), most);
-        final long departed = departed(member);
         int seen = 1;
         timer.onArm(seen, System.nanoTime());
         while (!queue.arm(ArmMode.NEXT, enough)
-                && departed(member) == departed) { // else nobody may be left to write more
+                && departed(member) == reported) { // else nobody may be left to write more
             final long now = System.nanoTime();
             // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
             while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {

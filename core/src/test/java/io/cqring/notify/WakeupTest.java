@@ -292,7 +292,9 @@ class WakeupTest {
 
         WakeupSender two = WakeupSender.to(socket);
         untilConnected(queue, 1);
-        write(writerOf(two));
+        CompletionQueue ofTwo = writerOf(two);
+        write(ofTwo);
+        ofTwo.writer().release();
         Aside<Boolean> moderated = Aside.call(() ->
                         thenRelease(queue, () -> channel.awaitModerated(queue, Moderation.ofMicros(8, 0), 1, DAYS)))
                 .untilItWaits();
@@ -300,6 +302,24 @@ class WakeupTest {
         assertTrue(moderated.result());
         assertEquals(1, take(queue));
         assertTrue(await(channel, queue), "and then it is said");
+
+        // It has left before the wait begins: with an entry, and with none.
+        for (int entries = 1; entries >= 0; entries--) {
+            WakeupSender three = WakeupSender.to(socket);
+            untilConnected(queue, 1);
+            CompletionQueue writer = writerOf(three);
+            for (int i = 0; i < entries; i++) {
+                writer.writer().write(0, 1, 0, 0, 0);
+                writer.writer().release();
+            }
+            three.close();
+            untilDeparted(queue, 4 - entries);
+            assertTrue(thenRelease(queue, () -> channel.awaitModerated(queue, Moderation.ofMicros(8, 0), 1, DAYS)));
+            assertEquals(entries, take(queue));
+            if (entries == 1) {
+                assertTrue(await(channel, queue));
+            }
+        }
     }
 
     /** It published past the arm, and was killed before it could send the byte: the end of its connection wakes. */
@@ -307,28 +327,28 @@ class WakeupTest {
     void shouldWakeForAnEntryThatNobodyToldOf() throws Exception {
         for (boolean answered : new boolean[] {true, false}) {
             CompletionQueue queue = queue();
-            Aside<Boolean> waiter;
-            try (SocketChannel silent = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
-                untilConnected(queue, 1);
-                waiter = awaiting(queue);
-                if (answered) {
-                    CompletionQueue killed = CompletionQueue.attach(memory, new Deaf(), 0);
-                    write(killed);
-                    killed.writer().release();
-                } else { // an entry by hand, as a writer that had not looked at the arm word yet leaves it
-                    memory.putLongRelease(384, 1);
+            try (WakeupSender sender = WakeupSender.to(socket)) { // of another process, which has written nothing yet
+                Aside<Boolean> waiter;
+                try (SocketChannel silent = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+                    untilConnected(queue, 2);
+                    waiter = awaiting(queue);
+                    if (answered) {
+                        CompletionQueue killed = CompletionQueue.attach(memory, new Deaf(), 0);
+                        write(killed);
+                        killed.writer().release();
+                    } else { // an entry by hand, as a writer that had not looked at the arm word yet leaves it
+                        memory.putLongRelease(384, 1);
+                    }
+                    assertTrue(waiter.thread.isAlive());
                 }
-                assertTrue(waiter.thread.isAlive());
-            }
-            assertTrue(waiter.result());
-            assertEquals(1, take(queue));
-            try (WakeupSender sender = WakeupSender.to(socket)) { // and the next arm is answered
-                CompletionQueue writer = writerOf(sender);
+                assertTrue(waiter.result());
+                assertEquals(1, take(queue));
                 // The departure was seen together with the entry: it is still to be told.
                 assertTrue(await(channel, queue));
+                CompletionQueue writer = writerOf(sender);
                 Aside<Boolean> again = awaiting(queue);
                 write(writer);
-                assertTrue(again.result());
+                assertTrue(again.result(), "the next arm is answered");
             }
         }
     }
