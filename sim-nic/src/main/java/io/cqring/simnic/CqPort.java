@@ -31,6 +31,9 @@ abstract class CqPort {
     /** Completions were lost, and none has been written since. */
     private boolean losing;
 
+    /** Work-request id of the last entry: what a torn one shows. */
+    private long lastId;
+
     /** Something may be staged. */
     private boolean staged;
 
@@ -52,14 +55,37 @@ abstract class CqPort {
     }
 
     final int write(DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
-        return noted(false, header, length, put(false, faults, header, id, length, detail, timestamp));
+        return noted(false, header, length, meet(false, faults, header, id, length, detail, timestamp));
     }
 
     /** As write, but if the queue merges the host sees it only after {@link #flush}. */
     final int stage(DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
         final boolean staging = stages();
         staged |= staging;
-        return noted(staging, header, length, put(staging, faults, header, id, length, detail, timestamp));
+        return noted(staging, header, length, meet(staging, faults, header, id, length, detail, timestamp));
+    }
+
+    /** Puts the entry, if it meets with nothing. */
+    private int meet(
+            boolean staging, DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
+        final DeviceFaults.Fate fate = faults.entryFate();
+        if (fate == DeviceFaults.Fate.WRITTEN) {
+            lastId = id;
+            return put(staging, faults, header, id, length, detail, timestamp);
+        }
+        switch (fate) {
+            case LATER -> {
+                return REFUSED;
+            }
+            case LOST -> {
+                return WRITTEN;
+            }
+            case TWICE -> put(staging, faults, header, id, length, detail, timestamp);
+            default -> {
+                return put(staging, faults, header, lastId, length, detail, timestamp);
+            }
+        }
+        return put(staging, faults, header, id, length, detail, timestamp);
     }
 
     private int noted(boolean staging, long header, long length, int outcome) {

@@ -181,6 +181,9 @@ final class Device implements Agent {
             work++;
             command = commands.poll();
         }
+        if (faults.pauses(rawTimeNs())) {
+            return work + 1; // not idle: it must come back soon
+        }
         scanDoorbells();
         nowNs = timeNs();
         work += requester.deliver();
@@ -215,6 +218,11 @@ final class Device implements Agent {
 
     private void onDoorbell(int slot, long rung) {
         DeviceQp qp = bySlot[slot];
+        if (qp != null && faults.isStuck(qp.number)) {
+            rungSeen[slot] = rung;
+            settle(slot, rung);
+            return;
+        }
         if (qp == null || !qp.state.canPostSend()) {
             return; // not yet, or not any more; seen once the state allows it
         }
@@ -244,6 +252,15 @@ final class Device implements Agent {
         for (int i = 0; i < activeCount; i++) {
             DeviceQp qp = active[i];
             nowNs = timeNs();
+            if (faults.skipsTurn(qp.number)) {
+                active[kept++] = qp;
+                continue;
+            }
+            if (faults.isStuck(qp.number)) {
+                settle(qp.slot, rungSeen[qp.slot]);
+                qp.active = false;
+                continue;
+            }
             work += requester.takeTurn(qp);
             if (staysActive(qp)) {
                 active[kept++] = qp;
@@ -426,6 +443,10 @@ final class Device implements Agent {
 
     /** The time, in device ticks of one nanosecond. */
     long timeNs() {
+        return rawTimeNs() + faults.clockOffsetNs();
+    }
+
+    private long rawTimeNs() {
         return virtualNs >= 0 ? virtualNs : clock.nanoTime();
     }
 
@@ -535,7 +556,7 @@ final class Device implements Agent {
             counters.increment(DeviceCounter.EVENTS_RAISED);
             how.run();
         };
-        port.raises(new QueueEvents(ring, this::timeNs, event, moderation), event);
+        port.raises(new QueueEvents(ring, this::timeNs, faults, event, moderation), event);
         eventPorts = Arrays.copyOf(eventPorts, eventPorts.length + 1);
         eventPorts[eventPorts.length - 1] = port;
     }

@@ -96,6 +96,11 @@ final class DeviceQp {
     /** Syndrome of the entry at {@code flushFrom}, if it is the one that failed; 0 if none did. */
     int failure;
 
+    /** Of {@code failure}: the syndrome, and above it the vendor's error. */
+    static final int SYNDROME_MASK = 0xFF;
+
+    static final int VENDOR_SHIFT = 8;
+
     /** In SQD: the host wants to know when it has drained, and does not yet. */
     boolean drainNotice;
 
@@ -258,7 +263,7 @@ final class DeviceQp {
         }
     }
 
-    /** Syndrome that an entry about to be completed has. */
+    /** Syndrome that an entry about to be completed has, and above it the vendor's error. */
     int syndrome(long sequence) {
         if (sequence < flushFrom || sequence >= flushEnd) {
             return 0;

@@ -40,6 +40,9 @@ import io.cqring.simnic.wire.Wire;
  * sent again; when all that is answered and reported, the queue has drained.
  */
 final class Requester {
+    /** Vendor's error of a request whose memory could not be read in time; the syndrome beside it is the seed's (section 2.4). */
+    private static final int PCIE_READ_TIMEOUT = 0x80;
+
     /** Entries of one queue pair per turn, so that no queue pair waits long for the others; also the most on the wire. */
     private static final int BURST = 16;
 
@@ -153,6 +156,9 @@ final class Requester {
         final int opcode = WqeLayout.opcode(control);
         if (WqeLayout.counter(control) != (int) sequence) {
             return CompletionStatus.LOC_QP_OP_ERR.syndrome();
+        }
+        if (device.faults.readFails()) {
+            return PCIE_READ_TIMEOUT << DeviceQp.VENDOR_SHIFT | CompletionStatus.LOC_LEN_ERR.syndrome();
         }
         if ((control & WqeLayout.UNUSUAL) != 0 || !WqeOpcode.isPlain(opcode) || qp.type == QpType.UD) {
             return fetchOther(qp, slot, control); // apart, so that the JIT finds this method small enough to inline
@@ -465,7 +471,7 @@ final class Requester {
     private void fail(DeviceQp qp, int syndrome) {
         qp.failure = syndrome;
         if (qp.type == QpType.RC) {
-            device.fail(qp, EventType.WQ_CATAS_ERROR, syndrome);
+            device.fail(qp, EventType.WQ_CATAS_ERROR, syndrome & DeviceQp.SYNDROME_MASK);
         } else {
             device.toSendError(qp);
         }
@@ -487,7 +493,8 @@ final class Requester {
         final long sequence = qp.completed;
         final int slot = qp.sendQueue.offset(sequence);
         final long control = memory.getLong(slot + WqeLayout.CONTROL_OFFSET);
-        final int syndrome = qp.syndrome(sequence);
+        final int failure = qp.syndrome(sequence);
+        final int syndrome = failure & DeviceQp.SYNDROME_MASK;
         // The host may have changed the entry since it was fetched, but it does not make it longer than what is due.
         final int entries = sequence + 1 == due ? 1 : qp.entries(sequence, control);
         if (syndrome == 0 && (WqeLayout.flags(control) & WqeLayout.FLAG_SIGNALED) == 0) {
@@ -507,7 +514,7 @@ final class Requester {
                 CqeLayout.header(opcode, false, (int) sequence + entries - 1, qp.number, syndrome),
                 memory.getLong(slot + WqeLayout.WORK_REQUEST_ID_OFFSET),
                 CqeLayout.length(length, 0),
-                0);
+                failure >>> DeviceQp.VENDOR_SHIFT);
         if (taken) {
             qp.completed = sequence + entries;
         }

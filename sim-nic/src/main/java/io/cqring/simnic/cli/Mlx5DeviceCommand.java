@@ -2,6 +2,7 @@ package io.cqring.simnic.cli;
 
 import io.cqring.memory.QueueMemory;
 import io.cqring.notify.Moderation;
+import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.moderation.QueueEvents;
 import io.cqring.simnic.profile.Mlx5Queue;
 import io.cqring.simnic.profile.Mlx5Writer;
@@ -153,7 +154,7 @@ final class Mlx5DeviceCommand implements Callable<Integer> {
         try {
             writer = Mlx5Queue.create(memory, depth, cqeBytes, QUEUE_NUMBER, start)
                     .writer();
-            events = new QueueEvents(writer, System::nanoTime, this::raise, held);
+            events = new QueueEvents(writer, System::nanoTime, DeviceFaults.NONE, this::raise, held);
             return serve(lines) ? 0 : 1;
         } finally {
             deleteFile();

@@ -1,6 +1,8 @@
 package io.cqring.simnic.cli;
 
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.FaultKind;
+import io.cqring.simnic.fault.NamedFaults;
 import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.workload.Workload;
 import io.cqring.simnic.workload.WorkloadException;
@@ -9,6 +11,7 @@ import io.cqring.simnic.workload.WorkloadTotals;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
@@ -146,6 +149,16 @@ final class RunCommand implements Callable<Integer> {
                             + " Default: the reference layout.")
     private String profile;
 
+    @Option(
+            names = "--fault",
+            paramLabel = "NAME[:EVERY[,MICROS]]",
+            description =
+                    "A fault of the device or the host that strikes one opportunity in EVERY on average, by --seed; may be given"
+                            + " several times. torn-entry, duplicate-entry, completer-abort, pcie-read-timeout, drop-event, duplicate-event,"
+                            + " drop-arm, delayed-dma, link-sleep, c-state, qp-cache-miss, stuck-qp, burst, firmware-pause, clock-jump,"
+                            + " slow-consumer.")
+    private List<String> faultNames = List.of();
+
     @Option(names = "--json", description = "Print one JSON object on standard output, all else on standard error.")
     private boolean json;
 
@@ -171,6 +184,7 @@ final class RunCommand implements Callable<Integer> {
         RunOptions options;
         Workload workload;
         WorkloadTotals totals;
+        NamedFaults named;
         try {
             if (pace != null && pace < 1) {
                 throw new IllegalArgumentException("--pace must be 1 completion per second or more: " + pace);
@@ -183,6 +197,7 @@ final class RunCommand implements Callable<Integer> {
                     : vendor.map(VendorProfile::usualBytes).orElse(USUAL_BYTES);
             options = new RunOptions(
                     ranks, chunkBytes, copyLimitBytes, entryBytes, depth, window, seed, merge, pollers, events, vendor);
+            named = named(options);
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }
@@ -192,8 +207,8 @@ final class RunCommand implements Callable<Integer> {
         } catch (IllegalArgumentException | WorkloadException wrong) {
             throw new CommandLine.ParameterException(spec.commandLine(), wrong.getMessage(), wrong);
         }
-        RunReport report = new RunReport(workload.name(), options, totals);
-        run(workload, options, report);
+        RunReport report = new RunReport(workload.name(), options, totals, named);
+        run(workload, options, report, named == null ? faults : named);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(report.toJson());
@@ -207,8 +222,21 @@ final class RunCommand implements Callable<Integer> {
         return report.isClean() ? 0 : 1;
     }
 
-    private void run(Workload workload, RunOptions options, RunReport report) {
-        try (WorkloadRun run = new WorkloadRun(workload, options, report, faults, stepped)) {
+    /** What {@code --fault} asks for; null if nothing. */
+    private NamedFaults named(RunOptions options) {
+        if (faultNames.isEmpty()) {
+            return null;
+        }
+        final NamedFaults named = new NamedFaults(seed);
+        for (String name : faultNames) {
+            final FaultKind kind = named.add(name);
+            options.requireSuits(kind);
+        }
+        return named;
+    }
+
+    private void run(Workload workload, RunOptions options, RunReport report, DeviceFaults with) {
+        try (WorkloadRun run = new WorkloadRun(workload, options, report, with, stepped)) {
             if (onTerminal()) {
                 try (ProgressBar bar = new ProgressBarBuilder()
                         .setTaskName("collectives")

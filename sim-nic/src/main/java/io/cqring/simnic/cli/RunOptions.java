@@ -1,6 +1,7 @@
 package io.cqring.simnic.cli;
 
 import io.cqring.memory.CacheLines;
+import io.cqring.simnic.fault.FaultKind;
 import io.cqring.simnic.profile.VendorProfile;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -92,6 +93,28 @@ record RunOptions(
         if (events.mode() == PollMode.INTERRUPT) {
             throw new IllegalArgumentException("--mode must be poll, event or hybrid" + with + ": interrupt");
         }
+    }
+
+    /** Whether a run like this can meet a fault of this kind. */
+    void requireSuits(FaultKind kind) {
+        if (kind.needsEvents() && !events.hasEvents()) {
+            throw new IllegalArgumentException(
+                    "--fault " + kind.label() + " needs --mode event, hybrid or interrupt, --mode: "
+                            + events.mode().label());
+        }
+        if (kind == FaultKind.TORN_ENTRY && profile.isPresent()) {
+            throw new IllegalArgumentException(
+                    "--fault torn-entry needs the reference profile, --profile: " + profileLabel());
+        }
+        final boolean losesEvents = kind == FaultKind.DROP_EVENT || kind == FaultKind.DROP_ARM;
+        if (losesEvents && profile.equals(Optional.of(VendorProfile.BNXT_RE))) {
+            throw new IllegalArgumentException("--fault " + kind.label()
+                    + " needs a profile whose host can arm again after a lost event, --profile: " + profileLabel());
+        }
+        require(
+                pollers == 1 || kind != FaultKind.SLOW_CONSUMER,
+                "--fault slow-consumer needs one poller, --pollers",
+                pollers);
     }
 
     private static void requireDepth(int ranks, int window, int cqeBytes, int depth) {

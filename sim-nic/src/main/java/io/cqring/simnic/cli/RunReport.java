@@ -3,6 +3,7 @@ package io.cqring.simnic.cli;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.cqring.simnic.fault.NamedFaults;
 import io.cqring.simnic.workload.WorkloadTotals;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -17,6 +18,9 @@ final class RunReport {
     private final String workload;
     private final RunOptions options;
     private final WorkloadTotals expected;
+    /** Null if none was asked for. */
+    private final NamedFaults faults;
+
     private final Histogram latencyNs = new Histogram(MAX_LATENCY_NS, 3);
 
     long completions;
@@ -53,7 +57,13 @@ final class RunReport {
     /** First thing that went wrong, in words; null if nothing did. */
     String firstFault;
 
+    /** For a run without named faults. */
     RunReport(String workload, RunOptions options, WorkloadTotals expected) {
+        this(workload, options, expected, null);
+    }
+
+    RunReport(String workload, RunOptions options, WorkloadTotals expected, NamedFaults faults) {
+        this.faults = faults;
         this.workload = workload;
         this.options = options;
         this.expected = expected;
@@ -128,6 +138,10 @@ final class RunReport {
         json.put("missed_events", missedEvents);
         json.put("eq_overruns", eqOverruns);
         json.put("lost_wakeups", lostWakeups);
+        if (faults != null) {
+            ObjectNode injected = json.putObject("faults");
+            faults.injected().forEach((kind, count) -> injected.put(kind.label(), count));
+        }
         json.put("host_cpu_percent", hostCpuPercent);
         json.put("seconds", seconds());
         json.put("mcqe_per_s", millionPerSecond());
@@ -183,6 +197,10 @@ final class RunReport {
                     "events",
                     count(events) + " of " + count(arms) + " arms, " + count(interrupts) + " interrupts, "
                             + count(lostWakeups) + " wake-ups lost");
+        }
+        if (faults != null) {
+            faults.injected()
+                    .forEach((kind, times) -> row(out, "fault " + kind.label(), "struck " + count(times) + " times"));
         }
         row(
                 out,

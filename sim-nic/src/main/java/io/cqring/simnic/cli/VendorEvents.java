@@ -13,6 +13,7 @@ final class VendorEvents implements EventSource {
     /** Events taken out of a queue at a time. */
     private static final int BUDGET = 128;
 
+    private final VendorProfile profile;
     private final Interrupt interrupt = new Interrupt();
     private final VendorEventQueue[] eventQueues;
     private final VendorQueue[] queues;
@@ -20,6 +21,7 @@ final class VendorEvents implements EventSource {
     private long events;
 
     VendorEvents(VendorProfile profile, int eqs, int queues) {
+        this.profile = profile;
         this.queues = new VendorQueue[queues];
         this.eventQueues = new VendorEventQueue[eqs];
         Arrays.setAll(eventQueues, i -> profile.createEventQueue(queues, interrupt));
@@ -66,9 +68,13 @@ final class VendorEvents implements EventSource {
         waiting.addInt(number);
     }
 
-    /** {@inheritDoc} A driver arms again and again; that does no harm. */
+    /** {@inheritDoc} A driver that goes on as if the event had come arms under a new number. */
     @Override
-    public void giveUp(int queue) {}
+    public void giveUp(int queue) {
+        if (profile != VendorProfile.BNXT_RE) { // its toggle comes with the event
+            queues[queue].onEvent(0);
+        }
+    }
 
     @Override
     public void report(RunReport report) {

@@ -14,6 +14,7 @@ import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.fault.NamedFaults;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.simnic.qp.WqeLayout;
 import io.cqring.simnic.workload.Collective;
@@ -74,6 +75,10 @@ final class WorkloadRun implements AutoCloseable {
     private final RunReport report;
     private final PayloadPattern pattern;
     private final boolean stepped;
+
+    /** Says how slow the host is; null if it is not. */
+    private final NamedFaults slowness;
+
     private final SimNic nic;
     private final ProtectionDomain domain;
     private final Rank[] ranks;
@@ -129,6 +134,7 @@ final class WorkloadRun implements AutoCloseable {
         this.report = report;
         this.pattern = new PayloadPattern(options.seed());
         this.stepped = stepped;
+        this.slowness = faults instanceof NamedFaults named ? named : null;
         this.nic = SimNic.builder()
                 .faults(faults)
                 .copyLimitBytes(options.residentBytes())
@@ -419,6 +425,15 @@ final class WorkloadRun implements AutoCloseable {
         }
     }
 
+    private static void dawdle(long nanos) {
+        if (nanos != 0) {
+            final long start = System.nanoTime();
+            while (System.nanoTime() - start < nanos) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
     private void abort(String why) {
         report.fault(why);
         aborted = true;
@@ -525,6 +540,9 @@ final class WorkloadRun implements AutoCloseable {
         public void onCompletion(Completion completion) {
             synchronized (books) {
                 rank.book(completion, number);
+            }
+            if (slowness != null) {
+                dawdle(slowness.consumerDelayNs());
             }
         }
     }

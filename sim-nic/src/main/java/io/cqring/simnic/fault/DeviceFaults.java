@@ -64,4 +64,106 @@ public class DeviceFaults {
     public void copyPayload(QueueMemory into, int intoOffset, QueueMemory from, int fromOffset, int length) {
         into.copy(intoOffset, from, fromOffset, length);
     }
+
+    /** What becomes of a completion entry on its way to the ring. */
+    public enum Fate {
+        /** It is written. */
+        WRITTEN,
+
+        /** It is not written now: the device must come again with it. */
+        LATER,
+
+        /** It is lost, and the device takes it for written. */
+        LOST,
+
+        /** It is written twice. */
+        TWICE,
+
+        /** It is written with the body of the one before it. */
+        TORN
+    }
+
+    /**
+     * Called once per entry that the device wants to write.
+     *
+     * @return its fate
+     */
+    public Fate entryFate() {
+        return Fate.WRITTEN;
+    }
+
+    /**
+     * Called at the start of each pass, after the commands.
+     *
+     * @param nowNs device time without {@link #clockOffsetNs}
+     * @return whether the device does nothing else in this pass
+     */
+    public boolean pauses(long nowNs) {
+        return false;
+    }
+
+    /**
+     * How far the device's clock is off.
+     *
+     * @return nanoseconds
+     */
+    public long clockOffsetNs() {
+        return 0;
+    }
+
+    /**
+     * Called before each turn of a queue pair.
+     *
+     * @param qpNumber which
+     * @return whether it has to wait for a later pass
+     */
+    public boolean skipsTurn(int qpNumber) {
+        return false;
+    }
+
+    /**
+     * Called before each turn of a queue pair, and for each doorbell.
+     *
+     * @param qpNumber which
+     * @return whether it gets no turn any more, without the device knowing that something is left
+     */
+    public boolean isStuck(int qpNumber) {
+        return false;
+    }
+
+    /**
+     * Called for each work request that is fetched.
+     *
+     * @return whether the read of its memory times out
+     */
+    public boolean readFails() {
+        return false;
+    }
+
+    /**
+     * Called when an event is due.
+     *
+     * @return whether it must wait for a later pass
+     */
+    public boolean delaysEvent() {
+        return false;
+    }
+
+    /**
+     * Called when an arm is answered.
+     *
+     * @return whether the device forgets it instead
+     */
+    public boolean dropsArm() {
+        return false;
+    }
+
+    /**
+     * Called when an event is raised.
+     *
+     * @return how often it is: 1, unless something is wrong
+     */
+    public int eventCopies() {
+        return 1;
+    }
 }

@@ -4,6 +4,7 @@ import io.cqring.cq.CqeLayout;
 import io.cqring.notify.AdaptiveModeration;
 import io.cqring.notify.Moderation;
 import io.cqring.notify.ModerationTimer;
+import io.cqring.simnic.fault.DeviceFaults;
 import org.agrona.concurrent.NanoClock;
 
 /**
@@ -29,6 +30,7 @@ public final class QueueEvents {
 
     private final ArmedRing ring;
     private final NanoClock clock;
+    private final DeviceFaults faults;
     private final Runnable event;
     private final ModerationTimer timer;
 
@@ -54,12 +56,14 @@ public final class QueueEvents {
      *
      * @param ring       the queue
      * @param clock      device time
+     * @param faults     what events pass through
      * @param event      raises the event, on the device thread
      * @param moderation how events are held back
      */
-    public QueueEvents(ArmedRing ring, NanoClock clock, Runnable event, Moderation moderation) {
+    public QueueEvents(ArmedRing ring, NanoClock clock, DeviceFaults faults, Runnable event, Moderation moderation) {
         this.ring = ring;
         this.clock = clock;
+        this.faults = faults;
         this.event = event;
         this.timer = new ModerationTimer(moderation);
         this.urgentEnd = ring.producerSequence();
@@ -158,6 +162,9 @@ public final class QueueEvents {
     }
 
     private int raise() {
+        if (faults.delaysEvent()) {
+            return BUSY;
+        }
         if (!ring.answerArm()) {
             return IDLE;
         }
@@ -166,7 +173,11 @@ public final class QueueEvents {
         if (adaptive != null) {
             adapt(clock.nanoTime());
         }
-        event.run();
+        if (!faults.dropsArm()) {
+            for (int copies = faults.eventCopies(); copies > 0; copies--) {
+                event.run();
+            }
+        }
         return BUSY;
     }
 
