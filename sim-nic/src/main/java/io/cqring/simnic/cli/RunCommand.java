@@ -4,6 +4,8 @@ import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.FaultKind;
 import io.cqring.simnic.fault.NamedFaults;
 import io.cqring.simnic.profile.VendorProfile;
+import io.cqring.simnic.workload.Collective;
+import io.cqring.simnic.workload.CollectiveKind;
 import io.cqring.simnic.workload.Workload;
 import io.cqring.simnic.workload.WorkloadException;
 import io.cqring.simnic.workload.WorkloadFile;
@@ -11,11 +13,14 @@ import io.cqring.simnic.workload.WorkloadTotals;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.LongConsumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import picocli.CommandLine;
@@ -39,12 +44,20 @@ import picocli.CommandLine.TypeConversionException;
         footer = {"", "Exit code: 0 nothing lost, 1 the run failed, 2 wrong usage or wrong workload."})
 final class RunCommand implements Callable<Integer> {
     private static final int USUAL_BYTES = 64;
+    private static final Pattern INCAST = Pattern.compile("([1-9][0-9]{0,5}),([0-9]{1,10})");
 
     @Option(
             names = "--workload",
             paramLabel = "FILE",
             description = "AICB workload (CSV). Without it: a built-in sample, a small Mixture-of-Experts model.")
     private Path workloadFile;
+
+    @Option(
+            names = "--incast",
+            paramLabel = "MESSAGES,BYTES",
+            description =
+                    "Instead of a workload: so many times a message of so many bytes from every rank but 0 to rank 0, all at once.")
+    private String incast;
 
     @Option(names = "--ranks", paramLabel = "R", defaultValue = "8", description = "Ranks. Default: ${DEFAULT-VALUE}.")
     private int ranks;
@@ -201,7 +214,7 @@ final class RunCommand implements Callable<Integer> {
             if (limit != null && limit < 1) {
                 throw new IllegalArgumentException("--limit must be 1 or more: " + limit);
             }
-            workload = workloadFile == null ? WorkloadFile.sample() : WorkloadFile.read(workloadFile);
+            workload = workload();
             workload = limit == null ? workload : workload.limitedTo(limit);
             totals = workload.totals(ranks, chunkBytes);
         } catch (IllegalArgumentException | WorkloadException wrong) {
@@ -220,6 +233,31 @@ final class RunCommand implements Callable<Integer> {
             spec.commandLine().getErr().println("cqring: the run failed: " + report.firstFault);
         }
         return report.isClean() ? 0 : 1;
+    }
+
+    private Workload workload() {
+        if (incast == null) {
+            return workloadFile == null ? WorkloadFile.sample() : WorkloadFile.read(workloadFile);
+        }
+        if (workloadFile != null) {
+            throw new IllegalArgumentException("--incast takes the place of --workload: " + workloadFile);
+        }
+        final Matcher numbers = INCAST.matcher(incast);
+        if (!numbers.matches()) {
+            throw new IllegalArgumentException(
+                    "--incast must be MESSAGES,BYTES, 1 to 999999 messages of 0 to 2147483647 bytes: " + incast);
+        }
+        final int messages = Integer.parseInt(numbers.group(1));
+        final long bytes = Long.parseLong(numbers.group(2));
+        if (bytes > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "--incast must be MESSAGES,BYTES, 1 to 999999 messages of 0 to 2147483647 bytes: " + incast);
+        }
+        final List<Collective> all = new ArrayList<>();
+        for (int message = 1; message <= messages; message++) {
+            all.add(new Collective(CollectiveKind.INCAST, bytes, message));
+        }
+        return new Workload("incast", all);
     }
 
     /** What {@code --fault} asks for; null if nothing. */

@@ -15,6 +15,7 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.NamedFaults;
+import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.simnic.qp.WqeLayout;
 import io.cqring.simnic.workload.Collective;
@@ -76,8 +77,8 @@ final class WorkloadRun implements AutoCloseable {
     private final PayloadPattern pattern;
     private final boolean stepped;
 
-    /** Says how slow the host is; null if it is not. */
-    private final NamedFaults slowness;
+    /** What was asked for by name; null if nothing. */
+    private final NamedFaults named;
 
     private final SimNic nic;
     private final ProtectionDomain domain;
@@ -134,11 +135,13 @@ final class WorkloadRun implements AutoCloseable {
         this.report = report;
         this.pattern = new PayloadPattern(options.seed());
         this.stepped = stepped;
-        this.slowness = faults instanceof NamedFaults named ? named : null;
-        this.nic = SimNic.builder()
-                .faults(faults)
-                .copyLimitBytes(options.residentBytes())
-                .create();
+        this.named = faults instanceof NamedFaults given ? given : null;
+        SimNic.Builder builder = SimNic.builder().faults(faults).copyLimitBytes(options.residentBytes());
+        WireFaults wireFaults = named == null ? null : named.wireFaults();
+        if (wireFaults != null) {
+            builder.wireFaults(wireFaults);
+        }
+        this.nic = builder.create();
         this.domain = nic.allocateProtectionDomain();
         this.queues = options.profile().isPresent()
                 ? new VendorRunQueues(nic, options)
@@ -541,8 +544,8 @@ final class WorkloadRun implements AutoCloseable {
             synchronized (books) {
                 rank.book(completion, number);
             }
-            if (slowness != null) {
-                dawdle(slowness.consumerDelayNs());
+            if (named != null) {
+                dawdle(named.consumerDelayNs());
             }
         }
     }

@@ -49,6 +49,15 @@ public enum FaultKind {
     /** The device's clock jumps so many microseconds, ahead and back by turns. */
     CLOCK_JUMP(10_000, 1_000),
 
+    /** A packet is lost on the wire; the transport sends it again. */
+    PACKET_LOSS(1_000, 0),
+
+    /** A packet arrives twice. */
+    PACKET_DUPLICATE(1_000, 0),
+
+    /** A packet is under way so many microseconds longer, and those behind it overtake it. */
+    PACKET_DELAY(1_000, 20),
+
     /** The host does nothing for so many microseconds after a completion. */
     SLOW_CONSUMER(1_000, 50);
 

@@ -98,6 +98,30 @@ public final class NamedFaults extends DeviceFaults {
     }
 
     /**
+     * The faults among them that strike packets, for {@code SimNic.Builder.wireFaults}.
+     *
+     * @return null if there are none
+     */
+    public WireFaults wireFaults() {
+        if (!chosen.containsKey(FaultKind.PACKET_LOSS)
+                && !chosen.containsKey(FaultKind.PACKET_DUPLICATE)
+                && !chosen.containsKey(FaultKind.PACKET_DELAY)) {
+            return null;
+        }
+        return new WireFaults() {
+            @Override
+            public int copies(boolean answer, int sourceQp, int destinationQp, int psn) {
+                return strikes(FaultKind.PACKET_LOSS) ? 0 : strikes(FaultKind.PACKET_DUPLICATE) ? 2 : 1;
+            }
+
+            @Override
+            public long delayNs(boolean answer, int sourceQp, int destinationQp, int psn) {
+                return strikes(FaultKind.PACKET_DELAY) ? amountNs(FaultKind.PACKET_DELAY) : 0;
+            }
+        };
+    }
+
+    /**
      * How often each has struck.
      *
      * @return by kind, in the order of the kinds

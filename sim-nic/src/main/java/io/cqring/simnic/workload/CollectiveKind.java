@@ -24,6 +24,8 @@ public enum CollectiveKind {
     IRECV("irecv"),
     /** Empty messages, one from every rank to the next. */
     BARRIER("barrier"),
+    /** Every rank but 0 sends to rank 0, all at once: no call of a library, but the pattern that congests one receiver. */
+    INCAST("incast"),
     /** A marker: sends nothing. */
     EPOCH_END("epoch_end");
 

@@ -20,6 +20,7 @@ import java.util.Objects;
  *   reduce           R-1      R-1        S           chain: in step k rank R-1-k to rank R-2-k
  *   isend            1        1          S           rank 0 to rank 1
  *   barrier          1        R          0           ring
+ *   incast           1        R-1        S           every rank but 0 to rank 0
  *   irecv            0        0          -           nobody: it is the other half of isend
  *   epoch_end        0        0          -           nobody
  * </pre>
@@ -108,6 +109,7 @@ public final class MessagePlan {
             case BROADCAST -> Shape.CHAIN_UP;
             case REDUCE -> Shape.CHAIN_DOWN;
             case ISEND -> Shape.PAIR;
+            case INCAST -> Shape.FUNNEL;
             case IRECV, EPOCH_END -> Shape.SILENT;
         };
     }
@@ -116,7 +118,7 @@ public final class MessagePlan {
         return switch (kind) {
             case ALL_REDUCE -> Math.multiplyExact(2, ranks - 1);
             case REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE -> ranks - 1;
-            case ALL_TO_ALL, ISEND, BARRIER -> 1;
+            case ALL_TO_ALL, ISEND, BARRIER, INCAST -> 1;
             case IRECV, EPOCH_END -> 0;
         };
     }
@@ -124,7 +126,7 @@ public final class MessagePlan {
     private static long bytesPerMessage(Collective collective, int ranks) {
         return switch (collective.kind()) {
             case ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL -> ceilDivide(collective.bytes(), ranks);
-            case BROADCAST, REDUCE, ISEND -> collective.bytes();
+            case BROADCAST, REDUCE, ISEND, INCAST -> collective.bytes();
             case BARRIER, IRECV, EPOCH_END -> 0;
         };
     }

@@ -148,6 +148,34 @@ enum Shape {
         }
     },
 
+    /** One message from every rank but 0 to rank 0, all at once. */
+    FUNNEL {
+        @Override
+        int sends(int ranks, int steps, int rank) {
+            return rank == 0 ? 0 : 1;
+        }
+
+        @Override
+        int destination(int ranks, int rank, int n) {
+            return 0;
+        }
+
+        @Override
+        int arrivalsNeeded(int ranks, int rank, int n) {
+            return 0;
+        }
+
+        @Override
+        int messagesInto(int ranks, int steps, int rank) {
+            return rank == 0 ? ranks - 1 : 0;
+        }
+
+        @Override
+        long messages(int ranks, int steps) {
+            return ranks - 1L;
+        }
+    },
+
     /** Nothing at all. */
     SILENT {
         @Override

@@ -152,6 +152,8 @@ class FaultsTest {
                 "--fault firmware-pause:500,2000",
                 "--fault clock-jump:50",
                 "--fault slow-consumer:100,5",
+                "--fault packet-loss:200",
+                "--fault packet-duplicate:50 --fault packet-delay:50 --fault packet-loss:300",
                 "--mode event --fault duplicate-event:2",
                 "--mode event --fault c-state:3",
                 "--mode hybrid --moderation 8,50 --fault clock-jump:50 --fault burst:200 --fault delayed-dma:100",
@@ -167,6 +169,27 @@ class FaultsTest {
             assertEquals(COMPLETIONS, outcome.completions());
             assertEquals(0, outcome.exitCode());
         }
+    }
+
+    /** By hand: 5 times 3 ranks, 2500 bytes in 3 chunks of at most 1000, two completions each. */
+    @Test
+    void incastIsManyToOne() throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int exitCode = Main.execute(
+                new RunCommand(DeviceFaults.NONE, true),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                "run",
+                "--json",
+                "--ranks=4",
+                "--chunk=1000",
+                "--incast=5,2500");
+        JsonNode json = new ObjectMapper().readTree(out.toString());
+        assertEquals(15, json.get("messages").asLong());
+        assertEquals(5 * 3 * 3 * 2, json.get("completions").asLong());
+        assertEquals("incast", json.get("workload").asText());
+        assertEquals(0, exitCode, err.toString());
     }
 
     @Test
@@ -188,6 +211,7 @@ class FaultsTest {
                 "--fault burst:1,2,3|fault burst takes EVERY,MICROS: burst:1,2,3",
                 "--fault torn-entry:1,2|fault torn-entry takes EVERY: torn-entry:1,2",
                 "--fault burst --fault burst:5|fault was given twice: burst",
+                "--incast 0,5|--incast takes the place of --workload: ",
                 "--fault drop-event|--fault drop-event needs --mode event, hybrid or interrupt, --mode: poll",
                 "--profile mlx5 --fault torn-entry|--fault torn-entry needs the reference profile, --profile: mlx5",
                 "--profile bnxt_re --mode event --fault drop-arm|--fault drop-arm needs a profile whose host can arm again"

@@ -20,6 +20,7 @@ class CollectiveKindTest {
         "isend, ISEND",
         "irecv, IRECV",
         "barrier, BARRIER",
+        "incast, INCAST",
         "epoch_end, EPOCH_END"
     })
     void shouldFindEachKindWithAndWithoutPrefix(String label, CollectiveKind kind) {

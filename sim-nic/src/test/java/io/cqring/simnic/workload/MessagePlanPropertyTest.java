@@ -282,6 +282,11 @@ class MessagePlanPropertyTest {
             }
             case ISEND -> messages.add(new Message(0, 1, size));
             case BARRIER -> ring(messages, ranks, 1, 0);
+            case INCAST -> {
+                for (int from = 1; from < ranks; from++) {
+                    messages.add(new Message(from, 0, size));
+                }
+            }
             case IRECV, EPOCH_END -> {}
         }
         return messages;

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class WorkloadFileTest {
     private static final String KNOWN =
             " (known: all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce,"
-                    + " isend, irecv, barrier, epoch_end)";
+                    + " isend, irecv, barrier, incast, epoch_end)";
     private static final String SIZE_RULE =
             "msg_size must be a whole number of bytes, 0 to 9223372036854775807, or blank: ";
     private static final String QUOTE_RULE = "a quoted field is not closed, or has text after its closing quote: ";
