@@ -50,6 +50,9 @@ public final class BnxtCqe {
     /** Consumer index of a terminal entry: not valid. */
     public static final int NO_INDEX = 0xFFFF;
 
+    /** Consumer indexes of a terminal entry count to this, so that none looks like {@link #NO_INDEX}. */
+    static final int TERMINAL_INDEX_MASK = 0x7FFF;
+
     private static final int INDEX_MASK = 0xF_FFFF;
 
     private BnxtCqe() {}

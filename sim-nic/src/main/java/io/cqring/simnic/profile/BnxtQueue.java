@@ -34,7 +34,7 @@ public final class BnxtQueue extends VendorQueue {
     private int eventToggle;
 
     private BnxtQueue(int depth, int number) {
-        super(number);
+        super(number, BnxtRegion.MAX_NUMBER);
         this.ring = BnxtRegion.allocate(depth);
         this.writer = new BnxtWriter(doorbells, ring);
         enableArms();
@@ -61,6 +61,16 @@ public final class BnxtQueue extends VendorQueue {
     @Override
     public BnxtWriter writer() {
         return writer;
+    }
+
+    /** The ring that is polled, for tests. */
+    VendorRing ring() {
+        return ring;
+    }
+
+    /** The doorbells, for tests. */
+    QueueMemory doorbells() {
+        return doorbells;
     }
 
     // ---- Poll
@@ -125,30 +135,50 @@ public final class BnxtQueue extends VendorQueue {
         }
         switch (BnxtCqe.type(base)) {
             case BnxtCqe.REQ -> {
-                return walk(
-                        qp, (int) at.getLong(entry + BnxtCqe.WORD_1), BnxtCqe.sendStatus(BnxtCqe.status(base)), most);
+                // What is being flushed has been made up already, or will be.
+                return flushedSends.contains(qp)
+                        ? 0
+                        : walk(
+                                qp,
+                                (int) at.getLong(entry + BnxtCqe.WORD_1),
+                                SEND_MASK,
+                                BnxtCqe.sendStatus(BnxtCqe.status(base)),
+                                most);
             }
             case BnxtCqe.RES_RC -> {
+                if (flushedReceives.contains(qp)) {
+                    return 0;
+                }
                 receive(qp, base, at.getLong(entry));
                 return 1;
             }
             case BnxtCqe.TERMINAL -> {
-                final int indexes = (int) at.getLong(entry + BnxtCqe.WORD_1);
-                if ((indexes & BnxtCqe.NO_INDEX) != BnxtCqe.NO_INDEX) {
-                    addOnce(flushedSends, qp);
-                }
-                if (indexes >>> 16 != BnxtCqe.NO_INDEX) {
-                    addOnce(flushedReceives, qp);
-                }
-                return 0;
+                return end(qp, (int) at.getLong(entry + BnxtCqe.WORD_1), most);
             }
             default -> throw new IllegalStateException("a bnxt_re driver does not know type " + BnxtCqe.type(base));
         }
     }
 
+    /** What lies before the index of a terminal entry has succeeded; what lies behind it is flushed. */
+    private int end(DriverQp qp, int indexes, int most) {
+        int came = 0;
+        final int sendIndex = indexes & BnxtCqe.NO_INDEX;
+        if (sendIndex != BnxtCqe.NO_INDEX && !flushedSends.contains(qp)) {
+            came = walk(qp, sendIndex, BnxtCqe.TERMINAL_INDEX_MASK, CompletionStatus.SUCCESS, most);
+            if (came < 0) {
+                return came;
+            }
+            flushedSends.add(qp);
+        }
+        if (indexes >>> 16 != BnxtCqe.NO_INDEX && !flushedReceives.contains(qp)) {
+            flushedReceives.add(qp);
+        }
+        return came;
+    }
+
     /** From where the send queue was to the index that the entry names; a failure is that of the last one. */
-    private int walk(DriverQp qp, int index, CompletionStatus status, int most) {
-        final long end = qp.sendsDone + ((index - (int) qp.sendsDone) & SEND_MASK);
+    private int walk(DriverQp qp, int index, int mask, CompletionStatus status, int most) {
+        final long end = qp.sendsDone + ((index - (int) qp.sendsDone) & mask);
         int came = 0;
         while (qp.sendsDone != end) {
             final long sequence = qp.sendsDone;
@@ -203,16 +233,59 @@ public final class BnxtQueue extends VendorQueue {
         deliver(opcode, false, sequence, qp, tag, (int) word0, (int) (word0 >>> 32), 0);
     }
 
-    private static void addOnce(List<DriverQp> list, DriverQp qp) {
-        if (!list.contains(qp)) {
-            list.add(qp);
+    @Override
+    void disown(DriverQp qp) {
+        flushedSends.remove(qp);
+        flushedReceives.remove(qp);
+        VendorRing in = ring;
+        int slot = head;
+        int expected = phase;
+        boolean beyond = false;
+        for (int looked = 0; looked < in.depth(); looked++) {
+            final long entry = in.entryAt(slot);
+            // Edge CQ-OWN of a vendor's ring, host end, as in base.
+            final long base = in.memory().getLongAcquire(entry + BnxtCqe.BASE);
+            if (BnxtCqe.toggle(base) != expected) {
+                return;
+            }
+            if (BnxtCqe.type(base) == BnxtCqe.CUT_OFF) {
+                if (beyond || next == null) {
+                    return;
+                }
+                beyond = true;
+                in = next;
+                slot = 0;
+                expected = 1;
+                looked = -1;
+                continue;
+            }
+            final long handle = handleOffset(entry, base);
+            if (in.memory().getLong(handle) == qp.number) {
+                in.memory().putLong(handle, NOBODY);
+            }
+            slot++;
+            if (slot == in.depth()) {
+                slot = 0;
+                expected = 1 - expected;
+            }
         }
     }
 
     @Override
-    void onForget(DriverQp qp) {
-        flushedSends.remove(qp);
-        flushedReceives.remove(qp);
+    boolean holdsMore() {
+        for (int i = 0; i < flushedSends.size(); i++) {
+            final DriverQp qp = flushedSends.get(i);
+            if (qp.sendsDone != qp.work.sendsPosted()) {
+                return true;
+            }
+        }
+        for (int i = 0; i < flushedReceives.size(); i++) {
+            final DriverQp qp = flushedReceives.get(i);
+            if (qp.receivesDone != qp.work.receivesPosted()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** What the device does not tell: every request that is left of a queue pair that failed, also one posted later. What is left of the room. */
@@ -247,11 +320,9 @@ public final class BnxtQueue extends VendorQueue {
         return BnxtRegion.doorbell(type, number(), head, epoch, toggle);
     }
 
-    /**
-     * {@inheritDoc} A bnxt_re driver looks: if the ring is not empty it says so, and does not arm.
-     */
+    /** A bnxt_re driver looks: if the ring is not empty it says so, and does not arm. */
     @Override
-    public boolean arm(ArmMode mode) {
+    boolean armRing(ArmMode mode) {
         if (BnxtCqe.toggle(base(ring.entryAt(head))) == phase) {
             return true;
         }

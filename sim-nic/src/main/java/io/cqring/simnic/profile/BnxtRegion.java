@@ -30,6 +30,7 @@ final class BnxtRegion {
 
     static final int TOGGLE_MASK = 3;
     static final int MAX_DEPTH = 1 << 20;
+    static final int MAX_NUMBER = 0xF_FFFF;
 
     private static final int INDEX_MASK = 0xFF_FFFF;
     private static final int EPOCH_SHIFT = 24;

@@ -4,6 +4,7 @@ import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
+import org.agrona.collections.Int2IntCounterMap;
 import org.agrona.collections.IntHashSet;
 
 /**
@@ -16,6 +17,7 @@ import org.agrona.collections.IntHashSet;
  */
 public final class BnxtWriter extends VendorWriter {
     private static final int NONE = -1;
+    private static final int COUNTER_MASK = 0xFF_FFFF;
 
     private final QueueMemory doorbells;
     private VendorRing ring;
@@ -39,10 +41,17 @@ public final class BnxtWriter extends VendorWriter {
 
     private int stagedIndex;
 
-    /** Queue pairs whose end was told, by number of the send or the receive queue. */
+    /** Queue pairs whose send queue's end was told since the last flush. */
     private final IntHashSet endedSends = new IntHashSet();
 
-    private final IntHashSet endedReceives = new IntHashSet();
+    /** Queue pairs whose receive queue's end was told, with the counter that is flushed next unless the queue pair was reset. */
+    private final Int2IntCounterMap endedReceives = new Int2IntCounterMap(NONE);
+
+    /** A request was flushed that no entry tells of: a driver calls the queue's handler when one is posted to a queue that is being flushed. */
+    private boolean handlerDue;
+
+    /** Entries past the arm that lie in a ring the device has left. */
+    private long carried;
 
     BnxtWriter(QueueMemory doorbells, VendorRing ring) {
         super(0);
@@ -62,7 +71,7 @@ public final class BnxtWriter extends VendorWriter {
         }
         final int qp = CqeLayout.qpNumber(header);
         if (qp != stagedQp) {
-            flush();
+            publishStaged();
         }
         if (isDead() || !hasRoom()) {
             return overrun();
@@ -74,6 +83,11 @@ public final class BnxtWriter extends VendorWriter {
 
     @Override
     public void flush() {
+        publishStaged();
+        endedSends.clear();
+    }
+
+    private void publishStaged() {
         if (stagedQp != NONE) {
             final int qp = stagedQp;
             stagedQp = NONE;
@@ -84,7 +98,7 @@ public final class BnxtWriter extends VendorWriter {
 
     @Override
     public boolean write(long header, long workRequestId, long length, long detail, long timestamp) {
-        flush();
+        publishStaged();
         if (isDead() || !hasRoom()) {
             return overrun();
         }
@@ -115,9 +129,23 @@ public final class BnxtWriter extends VendorWriter {
         return true;
     }
 
+    /**
+     * Tells the end of a queue: once per burst of sends, once per life of a receive queue. Receives have an entry each until then, so that one which
+     * does not follow the last flushed one is of a new life.
+     */
     private void writeEnd(int qp, int counter, boolean ofSend) {
-        if ((ofSend ? endedSends : endedReceives).add(qp)) {
-            final long index = Math.min(counter & BnxtCqe.NO_INDEX, BnxtCqe.NO_INDEX - 1); // it only says which queue
+        final boolean told = ofSend ? !endedSends.add(qp) : endedReceives.get(qp) == counter;
+        if (!ofSend) {
+            final int next = (counter + 1) & COUNTER_MASK;
+            if (next == 0) { // the first of a new life
+                endedReceives.remove(qp);
+            } else {
+                endedReceives.put(qp, next);
+            }
+        }
+        handlerDue |= told;
+        if (!told) {
+            final long index = counter & BnxtCqe.TERMINAL_INDEX_MASK;
             publish(
                     qp,
                     ofSend ? (long) BnxtCqe.NO_INDEX << 16 | index : index << 16 | BnxtCqe.NO_INDEX,
@@ -183,23 +211,23 @@ public final class BnxtWriter extends VendorWriter {
 
     @Override
     public long pastArm() {
-        // Edge ARM of a vendor's ring, device end: a look at both words on each pass. Partner: BnxtQueue.arm, onEvent.
+        // Edge ARM of a vendor's ring, device end: a look at both words on each pass. Partner: BnxtQueue.armRing,
+        // onEvent.
         final long word = doorbells.getLongAcquire(BnxtRegion.ARM);
         final long enabled = doorbells.getLongAcquire(BnxtRegion.ARM_ENABLE);
         if (word != armSeen && BnxtRegion.toggle(enabled) == eventToggle) {
             armSeen = word;
             armed = BnxtRegion.toggle(word) == eventToggle;
             armedSolicited = BnxtRegion.type(word) == BnxtRegion.TYPE_ARM_SOLICITED;
+            carried = 0;
             staleArms += armed ? 0 : 1;
         }
         if (!armed) {
             return 0;
         }
         readConsumed();
-        if (armedSolicited && !isUrgentPast(consumed)) {
-            return isDead() ? 1 : 0;
-        }
-        return isDead() ? Math.max(1, produced - consumed) : produced - consumed;
+        final long past = carried + (armedSolicited && !isUrgentPast(consumed) ? 0 : produced - consumed);
+        return isDead() || handlerDue ? Math.max(1, past) : past;
     }
 
     @Override
@@ -208,6 +236,8 @@ public final class BnxtWriter extends VendorWriter {
             return false;
         }
         armed = false;
+        carried = 0;
+        handlerDue = false;
         eventToggle = (eventToggle + 1) & BnxtRegion.TOGGLE_MASK;
         return true;
     }
@@ -235,6 +265,7 @@ public final class BnxtWriter extends VendorWriter {
         if (isDead() || awaitsAck || !hasRoom()) {
             return false;
         }
+        carried = pastArm();
         resizeToggle = (resizeToggle + 1) & BnxtRegion.TOGGLE_MASK;
         publish(0, 0, BnxtCqe.cutOff(resizeToggle, toggle()));
         ring = next;

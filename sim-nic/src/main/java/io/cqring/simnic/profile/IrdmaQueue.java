@@ -13,6 +13,13 @@ import java.util.ArrayDeque;
  */
 public final class IrdmaQueue extends VendorQueue {
     private static final int WQE_MASK = 0x7FFF;
+    private static final int MAX_NUMBER = 0xF_FFFF;
+
+    /** From {@link #takeFrom}: no entry. */
+    private static final int NONE = -1;
+
+    /** From {@link #takeFrom}: an entry whose extension is not there yet. What lies behind it must wait too. */
+    private static final int LATE = -2;
 
     private final QueueMemory shadow = QueueMemory.allocate(IrdmaRegion.RING);
     private final IrdmaWriter writer;
@@ -20,6 +27,10 @@ public final class IrdmaQueue extends VendorQueue {
     private Cursor current;
     private int armWord;
     private int sequence;
+
+    /** Writes to the doorbell. */
+    private int rings;
+
     private boolean isArmed;
     private boolean skipsArm;
     private int resizes;
@@ -34,6 +45,21 @@ public final class IrdmaQueue extends VendorQueue {
             this.ring = ring;
         }
 
+        Cursor(Cursor from) {
+            this.ring = from.ring;
+            this.head = from.head;
+            this.polarity = from.polarity;
+        }
+
+        long entry() {
+            return ring.entryAt(head);
+        }
+
+        /** Whether the extension of an extended entry takes a slot of its own. */
+        boolean extendsIntoNext() {
+            return ring.strideBytes() == IrdmaCqe.BYTES;
+        }
+
         void advance() {
             head++;
             if (head == ring.depth()) {
@@ -44,7 +70,7 @@ public final class IrdmaQueue extends VendorQueue {
     }
 
     private IrdmaQueue(int size, int strideBytes, int number) {
-        super(number);
+        super(number, MAX_NUMBER);
         final VendorRing ring = IrdmaRegion.allocate(size, strideBytes);
         this.current = new Cursor(ring);
         this.writer = new IrdmaWriter(shadow, ring, number);
@@ -78,24 +104,40 @@ public final class IrdmaQueue extends VendorQueue {
     void take(int most) {
         int left = most;
         while (left > 0) {
-            final int came = takeFrom(old.isEmpty() ? current : old.peek());
-            if (came >= 0) {
-                left -= came;
-            } else if (old.isEmpty()) {
+            final int came = old.isEmpty() ? takeFrom(current) : takeOldest();
+            if (came < 0) {
                 return;
-            } else if (!isValid(current)) {
-                return; // the device may still be in the old ring
-            } else {
-                // An entry in the current ring proves that the device has left all older ones; this one is empty.
-                old.remove();
-                resizes++;
-                storeArmWord();
             }
+            left -= came;
         }
     }
 
-    private boolean isValid(Cursor at) {
-        return IrdmaCqe.valid(control(at.ring, at.ring.entryAt(at.head))) == at.polarity;
+    /** Takes the oldest entry of all rings. One that is found proves that the device has left the rings before it; they were empty. */
+    private int takeOldest() {
+        for (Cursor at : old) {
+            final int came = takeFrom(at);
+            if (came != NONE) {
+                finishBefore(at);
+                return came;
+            }
+        }
+        final int came = takeFrom(current);
+        if (came != NONE) {
+            finishBefore(current);
+        }
+        return came;
+    }
+
+    private void finishBefore(Cursor at) {
+        boolean finished = false;
+        while (!old.isEmpty() && old.peek() != at) {
+            old.remove();
+            resizes++;
+            finished = true;
+        }
+        if (finished) {
+            storeArmWord();
+        }
     }
 
     private static long control(VendorRing ring, long entry) {
@@ -105,22 +147,22 @@ public final class IrdmaQueue extends VendorQueue {
         return ring.memory().getLongAcquire(entry + IrdmaCqe.CONTROL);
     }
 
-    /** Takes one entry: completions that came of it, 0 for a stray; -1 if there is none. */
+    /** Takes one entry: completions that came of it, 0 for a stray; or {@link #NONE}, {@link #LATE}. */
     private int takeFrom(Cursor at) {
         final VendorRing ring = at.ring;
-        final long entry = ring.entryAt(at.head);
+        final long entry = at.entry();
         final long control = control(ring, entry);
         if (IrdmaCqe.valid(control) != at.polarity) {
-            return -1;
+            return NONE;
         }
         final boolean extended = IrdmaCqe.isExtended(control);
-        final boolean inOwnSlot = extended && ring.strideBytes() == IrdmaCqe.BYTES;
+        final boolean inOwnSlot = extended && at.extendsIntoNext();
         int immediate = 0;
         if (extended) {
             final boolean wraps = inOwnSlot && at.head + 1 == ring.depth();
             final long extension = inOwnSlot ? ring.entryAt(wraps ? 0 : at.head + 1L) : entry + IrdmaCqe.BYTES;
             if (IrdmaCqe.valid(control(ring, extension)) != (wraps ? 1 - at.polarity : at.polarity)) {
-                return -1; // its second half is still on the way
+                return LATE; // its second half is still on the way
             }
             immediate = (int) ring.memory().getLong(extension);
         }
@@ -208,12 +250,38 @@ public final class IrdmaQueue extends VendorQueue {
         shadow.putLongRelease(IrdmaRegion.HEAD, current.head);
     }
 
+    @Override
+    void disown(DriverQp qp) {
+        for (Cursor at : old) {
+            disown(at, qp);
+        }
+        disown(current, qp);
+    }
+
+    private static void disown(Cursor from, DriverQp qp) {
+        final Cursor at = new Cursor(from);
+        for (int slot = 0; slot < at.ring.depth(); slot++) {
+            final long entry = at.entry();
+            final long control = control(at.ring, entry);
+            if (IrdmaCqe.valid(control) != at.polarity) {
+                return;
+            }
+            if (at.ring.memory().getLong(entry + IrdmaCqe.CONTEXT) == qp.number) {
+                at.ring.memory().putLong(entry + IrdmaCqe.CONTEXT, NOBODY);
+            }
+            at.advance();
+            if (IrdmaCqe.isExtended(control) && at.extendsIntoNext()) {
+                at.advance();
+            }
+        }
+    }
+
     /**
-     * {@inheritDoc} An irdma driver does not look; it only remembers a wish for solicited events while it is armed for any, and then arms again when
-     * the event has come. Always false.
+     * An irdma driver does not look; it only remembers a wish for solicited events while it is armed for any, and then arms again when the event has
+     * come. Always false.
      */
     @Override
-    public boolean arm(ArmMode mode) {
+    boolean armRing(ArmMode mode) {
         if (isArmed && mode == ArmMode.SOLICITED) {
             skipsArm = true;
             return false;
@@ -224,11 +292,14 @@ public final class IrdmaQueue extends VendorQueue {
                 | IrdmaRegion.ARM_SOLICITED
                 | (mode == ArmMode.NEXT ? IrdmaRegion.ARM_NEXT : 0);
         storeArmWord();
+        rings++;
+        // Edge ARM of a vendor's ring, host end: the word, then the doorbell. Partner: IrdmaWriter.readDoorbell.
+        shadow.putLongRelease(IrdmaRegion.DOORBELL, (long) rings << 32 | number());
         return false;
     }
 
     private void storeArmWord() {
-        // Edge ARM of a vendor's ring, host end. Partner: IrdmaWriter.pastArm, which looks again and again.
+        // Edge ARM of a vendor's ring, host end, as in armRing. Without a doorbell it arms nothing.
         shadow.putLongRelease(IrdmaRegion.ARM, armWord | (resizes & IrdmaRegion.RESIZES_MASK));
     }
 
@@ -237,13 +308,18 @@ public final class IrdmaQueue extends VendorQueue {
         isArmed = false;
         if (skipsArm) {
             skipsArm = false;
-            arm(ArmMode.NEXT);
+            armRing(ArmMode.NEXT);
         }
     }
 
-    /** The host's last state of the arm word, for tests. */
-    int finishedResizes() {
-        return resizes;
+    /** The ring that is polled, for tests. */
+    VendorRing ring() {
+        return current.ring;
+    }
+
+    /** The shadow area, for tests. */
+    QueueMemory shadow() {
+        return shadow;
     }
 
     // ---- Resize

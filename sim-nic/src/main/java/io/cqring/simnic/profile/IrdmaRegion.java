@@ -9,12 +9,17 @@ import io.cqring.memory.QueueMemory;
  *   shadow area, 64 bytes                                                                             written by the host
  *     byte 0    19:0 head
  *     byte 32   13:0 resizes finished | 14 arm next | 15 arm next solicited | 17:16 arm sequence
+ *   byte 64     arm doorbell, a register: 31:0 queue number | 63:32 writes to it, see below               written by the host
  *   byte 4096   ring: size x 32 or 64 bytes; at most size - 1 slots are ever full                      written by the device
  * </pre>
+ *
+ * <p>A bus delivers each write to a register, and memory keeps only the last; so the doorbell counts them. The arm sequence alone would not do: its
+ * two bits come back after four arms.
  */
 final class IrdmaRegion {
     static final int HEAD = 0;
     static final int ARM = 32;
+    static final int DOORBELL = 64;
     static final int RING = 4096;
 
     static final int RESIZES_MASK = 0x3FFF;

@@ -25,9 +25,12 @@ public final class IrdmaWriter extends VendorWriter {
     /** Head as last read. */
     private int headSeen;
 
-    private long armSeen;
+    private long doorbellSeen;
     private boolean armed;
     private boolean armedSolicited;
+
+    /** Entries past the arm that lie in a ring the device has left. */
+    private long carried;
 
     IrdmaWriter(QueueMemory shadow, VendorRing ring, int number) {
         super(0);
@@ -147,33 +150,34 @@ public final class IrdmaWriter extends VendorWriter {
         advanceConsumed(by);
     }
 
+    private void readDoorbell() {
+        // Edge ARM of a vendor's ring, device end: a look at the doorbell on each pass, then the word. Partner:
+        // IrdmaQueue.armRing.
+        final long rung = shadow.getLongAcquire(IrdmaRegion.DOORBELL);
+        if (rung != doorbellSeen) {
+            doorbellSeen = rung;
+            armed = true;
+            armedSolicited = (shadow.getLong(IrdmaRegion.ARM) & IrdmaRegion.ARM_NEXT) == 0;
+            carried = 0;
+        }
+    }
+
     @Override
     public long pastArm() {
-        // Edge ARM of a vendor's ring, device end: a look at the word on each pass. Partner: IrdmaQueue.arm.
-        final long word = shadow.getLongAcquire(IrdmaRegion.ARM);
-        if (sequence(word) != sequence(armSeen)) {
-            armed = true;
-            armedSolicited = (word & IrdmaRegion.ARM_NEXT) == 0;
-        }
-        armSeen = word;
+        readDoorbell();
         if (!armed) {
             return 0;
         }
         readConsumed();
-        if (armedSolicited && !isUrgentPast(consumed)) {
-            return isDead() ? 1 : 0;
-        }
-        return isDead() ? Math.max(1, produced - consumed) : produced - consumed;
-    }
-
-    private static int sequence(long word) {
-        return (int) word >>> IrdmaRegion.SEQUENCE_SHIFT & IrdmaRegion.SEQUENCE_MASK;
+        final long past = carried + (armedSolicited && !isUrgentPast(consumed) ? 0 : produced - consumed);
+        return isDead() ? Math.max(1, past) : past;
     }
 
     @Override
     public boolean answerArm() {
         final boolean answered = armed;
         armed = false;
+        carried = 0;
         return answered;
     }
 
@@ -184,9 +188,15 @@ public final class IrdmaWriter extends VendorWriter {
         if (isDead()) {
             return false;
         }
+        carried = pastArm();
         ring = next;
         tail = 0;
         valid = 1;
+        // The command says where the head of the new ring is. The driver waits for its answer, so nobody else stores
+        // here:
+        // the
+        // old ring's head must not be taken for the new one's until the driver stores its next.
+        shadow.putLong(IrdmaRegion.HEAD, 0);
         headSeen = 0;
         consumed = produced; // the old ring is the driver's alone
         return true;

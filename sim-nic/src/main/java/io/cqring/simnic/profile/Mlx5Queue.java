@@ -25,7 +25,7 @@ public final class Mlx5Queue extends VendorQueue {
     private int sessionDone;
 
     private Mlx5Queue(QueueMemory memory, int depth, int strideBytes, int number, long start, boolean compresses) {
-        super(number);
+        super(number, Mlx5Region.INDEX_MASK);
         this.memory = memory;
         this.compresses = compresses;
         this.ring = Mlx5Region.ring(memory, Mlx5Region.RING, depth, strideBytes);
@@ -118,6 +118,11 @@ public final class Mlx5Queue extends VendorQueue {
         return writer;
     }
 
+    /** The ring that is polled, for tests. */
+    VendorRing ring() {
+        return ring;
+    }
+
     // ---- Poll
 
     @Override
@@ -125,8 +130,7 @@ public final class Mlx5Queue extends VendorQueue {
         int left = most;
         while (left > 0) {
             if (sessionDone != sessionLength) {
-                expandOne();
-                left--;
+                left -= expandOne();
                 continue;
             }
             final long entry = ring.entry(consumed);
@@ -218,6 +222,26 @@ public final class Mlx5Queue extends VendorQueue {
         };
     }
 
+    /** A driver moves the entries behind up instead. The ring of a compressed queue has holes, so here they stay where they are, in any ring. */
+    @Override
+    void disown(DriverQp qp) {
+        long index = consumed;
+        while (index - consumed < ring.depth()) {
+            final long entry = ring.entry(index);
+            final long control = control(entry);
+            if (!isOurs(control, index)) {
+                return;
+            }
+            final long key = Mlx5Cqe.word(ring.memory(), entry + Mlx5Cqe.KEY);
+            if (((int) (key >>> 32) & Mlx5Region.INDEX_MASK) == qp.number) {
+                Mlx5Cqe.putWord(ring.memory(), entry + Mlx5Cqe.KEY, Mlx5Cqe.key(NOBODY, (int) key));
+            }
+            index += Mlx5Cqe.format(control) == Mlx5Cqe.FORMAT_COMPRESSED
+                    ? Math.max(1, (int) Mlx5Cqe.word(ring.memory(), entry + Mlx5Cqe.LENGTH))
+                    : 1;
+        }
+    }
+
     // ---- Compression
 
     /** A completion of a compressed session in eight bytes. */
@@ -225,7 +249,8 @@ public final class Mlx5Queue extends VendorQueue {
         return (counter & 0xFFFFL) << 48 | (wireOpcode & 0xFFL) << 40 | (byteCount & 0xFFFF_FFFFL);
     }
 
-    private void expandOne() {
+    /** Completions that came of the next mini: 0 for a stray. */
+    private int expandOne() {
         final long mini = Mlx5Cqe.word(ring.memory(), Mlx5Writer.miniOffset(ring, title, sessionDone));
         final DriverQp qp = find(
                 (int) (Mlx5Cqe.word(ring.memory(), ring.entry(title) + Mlx5Cqe.KEY) >>> 32) & Mlx5Region.INDEX_MASK);
@@ -246,6 +271,7 @@ public final class Mlx5Queue extends VendorQueue {
         if (sessionDone == sessionLength) {
             endSession();
         }
+        return qp == null ? 0 : 1;
     }
 
     /** Neither minis nor holes have an owner bit: unless it is restored, a slot may look valid a lap later, before it is written. */
@@ -278,11 +304,9 @@ public final class Mlx5Queue extends VendorQueue {
         memory.putLongRelease(Mlx5Region.RECORD, Mlx5Region.records((int) consumed & Mlx5Region.INDEX_MASK, armWord));
     }
 
-    /**
-     * {@inheritDoc} An mlx5 driver does not look: the device compares the index. Always false.
-     */
+    /** An mlx5 driver does not look: the device compares the index. Always false. */
     @Override
-    public boolean arm(ArmMode mode) {
+    boolean armRing(ArmMode mode) {
         armWord = (armSequence & Mlx5Region.SEQUENCE_MASK) << Mlx5Region.SEQUENCE_SHIFT
                 | (mode == ArmMode.SOLICITED ? Mlx5Region.SOLICITED : 0)
                 | ((int) consumed & Mlx5Region.INDEX_MASK);

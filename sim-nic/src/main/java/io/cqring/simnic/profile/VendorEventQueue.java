@@ -202,30 +202,32 @@ public final class VendorEventQueue {
     /**
      * Takes events.
      *
-     * @param handler told of each
+     * @param handler told of each; if it throws, the event it was told of counts as taken
      * @param budget  the most of them
      * @return how many it was told of; fewer than the budget if the queue is empty
      */
     public int poll(EventHandler handler, int budget) {
-        int taken = 0;
-        while (taken != budget) {
-            final long entry = entry(consumed);
-            // Edge EQ-OWN of a vendor's queue, host end: the owner bit, then the entry and what it is about. Partner:
-            // post.
-            final long word = ring.getLongAcquire(entry + format.ownerOffset);
-            if (format.valid(word) != validAt(consumed)) {
-                break;
+        final long first = consumed;
+        try {
+            while (consumed - first != budget) {
+                final long entry = entry(consumed);
+                // Edge EQ-OWN of a vendor's queue, host end: the owner bit, then the entry and what it is about.
+                // Partner: post.
+                final long word = ring.getLongAcquire(entry + format.ownerOffset);
+                if (format.valid(word) != validAt(consumed)) {
+                    break;
+                }
+                consumed++;
+                handler.onEvent(format.number(ring, entry, word), format.toggle(ring, entry));
             }
-            consumed++;
-            taken++;
-            handler.onEvent(format.number(ring, entry, word), format.toggle(ring, entry));
+        } finally {
+            if (consumed != first) { // also when the handler throws: its event counts as taken
+                // Edge EQ-CREDIT of a vendor's queue, host end: the last loads from the slots, then the index.
+                // Partner: post.
+                doorbells.putLongRelease(CONSUMER, consumed);
+            }
         }
-        if (taken != 0) {
-            // Edge EQ-CREDIT of a vendor's queue, host end: the last loads from the slots, then the index. Partner:
-            // post.
-            doorbells.putLongRelease(CONSUMER, consumed);
-        }
-        return taken;
+        return (int) (consumed - first);
     }
 
     /** Asks for one interrupt, at once if there is an entry that has not been polled. */

@@ -30,6 +30,11 @@ public abstract class VendorQueue {
     /** The most entries of a work queue: so many bits of its counter are in every vendor's entries. */
     public static final int MAX_WORK_QUEUE = 1 << 15;
 
+    /** In an entry: of no queue pair any more. */
+    static final int NOBODY = 0;
+
+    private static final int MAX_QP_NUMBER = 0xFF_FFFF;
+
     /** Completions decoded at a time: what {@code ibv_poll_cq} is usually asked for, and more. */
     private static final int DECODED = 64;
 
@@ -70,7 +75,10 @@ public abstract class VendorQueue {
         }
     }
 
-    VendorQueue(int number) {
+    VendorQueue(int number, int largest) {
+        if (number < 0 || number > largest) {
+            throw new IllegalArgumentException("number of a queue must be 0 to " + largest + ": " + number);
+        }
         this.number = number;
     }
 
@@ -100,12 +108,16 @@ public abstract class VendorQueue {
     /**
      * From now on, entries of this queue pair are the driver's.
      *
-     * @param qpNumber the queue pair's number
+     * @param qpNumber the queue pair's number, 1 to 2^24-1: 0 stands for nobody in entries
      * @param work     its work requests; the next completions are those of what is posted from now on
-     * @throws IllegalStateException if there is one of that number
+     * @throws IllegalArgumentException if the number is out of range
+     * @throws IllegalStateException    if there is one of that number
      */
     public final void register(int qpNumber, PostedWork work) {
         Objects.requireNonNull(work, "work");
+        if (qpNumber <= NOBODY || qpNumber > MAX_QP_NUMBER) {
+            throw new IllegalArgumentException("QP number must be 1 to " + MAX_QP_NUMBER + ": " + qpNumber);
+        }
         if (queuePairs.containsKey(qpNumber)) {
             throw new IllegalStateException("queue pair is registered already: QP 0x" + Integer.toHexString(qpNumber));
         }
@@ -113,19 +125,24 @@ public abstract class VendorQueue {
     }
 
     /**
-     * Entries of this queue pair that are still in the ring, or come later, are passed over.
+     * No completion of this queue pair is handed on any more. Entries of it that are in the ring belong to nobody from now on, also if its
+     * number is registered anew; those that come later are passed over until then. So first bring the queue pair to a stop ({@code SimNic}
+     * destroys or resets it), then forget it, then use its number again.
      *
      * @param qpNumber the queue pair's number; one that is not registered changes nothing. One that was reset is forgotten and registered anew
+     * @throws IllegalStateException if the call comes from a handler of this queue; nothing changes
      */
     public final void forget(int qpNumber) {
-        final DriverQp forgotten = queuePairs.remove(qpNumber);
+        final DriverQp forgotten = queuePairs.get(qpNumber);
         if (forgotten != null) {
-            onForget(forgotten);
+            decoded.purge(qpNumber);
+            queuePairs.remove(qpNumber);
+            disown(forgotten);
         }
     }
 
-    /** A queue pair is not registered any more. */
-    void onForget(DriverQp qp) {}
+    /** Marks all entries of a queue pair that are in the ring: they are {@link #NOBODY}'s. The slots are the host's until it gives them back. */
+    abstract void disown(DriverQp qp);
 
     /**
      * Takes completions.
@@ -155,9 +172,21 @@ public abstract class VendorQueue {
      * Asks for one event, {@code ibv_req_notify_cq}: poll until empty, arm, poll again, only then wait.
      *
      * @param mode what for
-     * @return whether entries are there already, where the vendor's driver looks; some do not arm then
+     * @return whether completions are there already: decoded and not handed on yet, or, where the vendor's driver looks, in the ring; some do
+     *     not arm then
      */
-    public abstract boolean arm(ArmMode mode);
+    public final boolean arm(ArmMode mode) {
+        final boolean inRing = armRing(mode);
+        return inRing || !decoded.isEmpty() || holdsMore();
+    }
+
+    /** Arms; whether the driver has looked and found an entry. */
+    abstract boolean armRing(ArmMode mode);
+
+    /** Whether the driver will make up a completion that no entry stands for. */
+    boolean holdsMore() {
+        return false;
+    }
 
     /**
      * An event of this queue was taken from the event queue: what the driver's hook in {@code ibv_get_cq_event} does.
@@ -197,7 +226,7 @@ public abstract class VendorQueue {
 
     /** The driver's record; null if there is none, and then the entry is passed over. */
     final DriverQp find(int qpNumber) {
-        final DriverQp found = queuePairs.get(qpNumber);
+        final DriverQp found = qpNumber == NOBODY ? null : queuePairs.get(qpNumber);
         if (found == null) {
             strays++;
         }

@@ -121,7 +121,14 @@ class ModesTest {
                 "--mode event --pace 1000000",
                 "--mode interrupt --pace 1000000 --eqs 2",
                 "--mode hybrid --pace 20000",
-                "--mode hybrid --pace 20000 --eqs 4 --moderation 64,16"
+                "--mode hybrid --pace 20000 --eqs 4 --moderation 64,16",
+                "--mode event --profile mlx5",
+                "--mode event --profile mlx5 --merge --moderation 16,16",
+                "--mode hybrid --profile mlx5 --cqe 128 --eqs 2",
+                "--mode event --profile irdma",
+                "--mode hybrid --profile irdma --cqe 32 --moderation 64,16",
+                "--mode event --profile bnxt_re --moderation adaptive",
+                "--mode hybrid --profile bnxt_re --eqs 2 --pace 20000"
             })
     void everyModeRunsCleanOnBothKindsOfDevice(String options) throws IOException {
         for (boolean stepped : new boolean[] {true, false}) {

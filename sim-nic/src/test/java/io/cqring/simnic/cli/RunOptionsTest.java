@@ -3,6 +3,7 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.cqring.simnic.profile.VendorProfile;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
@@ -41,6 +42,47 @@ class RunOptionsTest {
                 "--depth must be a power of two and hold 2 x (ranks - 1) x window = " + needed
                         + " entries, so at least " + smallest + ": " + smallest / 2,
                 refusal(ranks, 8, 8, 64, smallest / 2, window));
+    }
+
+    private static String refusedWith(
+            VendorProfile profile, int cqe, OptionalInt depth, boolean merge, int pollers, EventOptions events) {
+        return assertThrows(
+                        IllegalArgumentException.class,
+                        () -> new RunOptions(2, 8, 8, cqe, depth, 64, 1, merge, pollers, events, Optional.of(profile)))
+                .getMessage();
+    }
+
+    @Test
+    void whatAProfileDoesNotHaveIsRefusedInOneLine() {
+        final OptionalInt deep = OptionalInt.of(128);
+        final EventOptions polling = EventOptions.POLLING;
+        assertEquals(
+                "--cqe must be a size that the vendor has with --profile bnxt_re: 64",
+                refusedWith(VendorProfile.BNXT_RE, 64, deep, false, 1, polling));
+        assertEquals(
+                "--cqe must be a size that the vendor has with --profile mlx5: 32",
+                refusedWith(VendorProfile.MLX5, 32, deep, false, 1, polling));
+        assertEquals(
+                "--cqe must be a size that the vendor has with --profile irdma: 128",
+                refusedWith(VendorProfile.IRDMA, 128, deep, false, 1, polling));
+        assertEquals(
+                "--pollers must be 1 with --profile mlx5: 2",
+                refusedWith(VendorProfile.MLX5, 64, deep, false, 2, polling));
+        assertEquals(
+                "--depth must be a number with --profile irdma: auto",
+                refusedWith(VendorProfile.IRDMA, 64, OptionalInt.empty(), false, 1, polling));
+        assertEquals(
+                "--merge needs the reference profile or mlx5, --profile: bnxt_re",
+                refusedWith(VendorProfile.BNXT_RE, 32, deep, true, 1, polling));
+        assertEquals(
+                "--mode must be poll, event or hybrid with --profile mlx5: interrupt",
+                refusedWith(
+                        VendorProfile.MLX5,
+                        64,
+                        deep,
+                        false,
+                        1,
+                        new EventOptions(PollMode.INTERRUPT, EventOptions.moderation("off"), 1, 0)));
     }
 
     @Test
