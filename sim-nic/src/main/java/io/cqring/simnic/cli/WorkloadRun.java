@@ -545,10 +545,8 @@ final class WorkloadRun implements AutoCloseable {
         Rank(int number) {
             this.number = number;
             // A queue that holds whatever can be unpolled never overruns, and if it does that is a fault. One that
-            // starts
-            // shallow fills up: then the NIC keeps the completion and the queue pairs it belongs to wait, others do
-            // not.
-            // The polls go on whatever happens, so a slot is free in the end.
+            // starts shallow fills up: then the NIC keeps the completion and the queue pairs it belongs to wait,
+            // others do not. The polls go on whatever happens, so a slot is free in the end.
             CompletionQueue.Builder builder = CompletionQueue.ofCapacity(options.firstDepth())
                     .strideBytes(options.cqeBytes())
                     .overrunPolicy(options.isDepthAuto() ? OverrunPolicy.BACKPRESSURE : OverrunPolicy.ERROR);
