@@ -183,8 +183,7 @@ public final class EventQueue implements AutoCloseable {
 
     private static long header(QueueMemory memory, int slot) {
         // Edge EQ-OWN, host end: the owner bit, then the rest of the slot. Partner: EventWriter.publish. Weaker: the
-        // detail
-        // may be loaded first, and is the last lap's. Shown by EqOwnStress.
+        // detail may be loaded first, and is the last lap's. Shown by EqOwnStress.
         return memory.getLongAcquire(slot + EqeLayout.HEADER_OFFSET);
     }
 
@@ -209,10 +208,9 @@ public final class EventQueue implements AutoCloseable {
         enter();
         final long next = sequence;
         // Edge EQ-ARM, host end: the arm word, then the look at the slot. Partner: EventWriter.serveArm, which stores
-        // the
-        // owner bit and then looks at the arm word. Weaker (no fence): both looks may be old, and the host sleeps
-        // beside
-        // a ready event. The slot is read only if it is polled later, by a load of its own. Shown by EqArmStress.
+        // the owner bit and then looks at the arm word. Weaker (no fence): both looks may be old, and the host sleeps
+        // beside a ready event. The slot is read only if it is polled later, by a load of its own. Shown by
+        // EqArmStress.
         memory.putLongRelease(EqRegion.ARM, EqRegion.armedAt(next));
         memory.fullFence();
         final long header = header(memory, RingGeometry.offset(next, EqRegion.FIRST_SLOT, indexMask, strideShift));
@@ -230,8 +228,7 @@ public final class EventQueue implements AutoCloseable {
         enter();
         final long arm = memory.getLongOpaque(EqRegion.ARM);
         // Edge EQ-ARM, host end: either this or the device's compare-and-set. Partner: EventWriter.serveArm. Weaker
-        // (test,
-        // then set): an interrupt comes that was said not to. Shown by EqArmStress.
+        // (test, then set): an interrupt comes that was said not to. Shown by EqArmStress.
         return (arm & EqRegion.ARMED) != 0 && memory.compareAndSetLong(EqRegion.ARM, arm, arm & ~EqRegion.ARMED);
     }
 
@@ -261,8 +258,8 @@ public final class EventQueue implements AutoCloseable {
      */
     public long overruns() {
         // Edge EQ-OVERRUN, host end: the count, then whatever the lost events were about. Partner: EventWriter.lose.
-        // Weaker
-        // (opaque): the caller looks at its queues too early, and nobody tells it again. Shown by EqOverrunStress.
+        // Weaker (opaque): the caller looks at its queues too early, and nobody tells it again. Shown by
+        // EqOverrunStress.
         return memory.getLongAcquire(EqRegion.OVERRUNS);
     }
 
@@ -321,10 +318,8 @@ public final class EventQueue implements AutoCloseable {
     private void takeRole() {
         final Thread self = Thread.currentThread();
         // Edge ROLE, taking end: compare-and-set. Partner: releasePoller of the last player, or the end of its thread
-        // (seen
-        // by isAlive). Protects the plain fields. Weaker (test, then set): two threads get in, and an event is handed
-        // out
-        // twice. Shown by EqRoleStress.
+        // (seen by isAlive). Protects the plain fields. Weaker (test, then set): two threads get in, and an event is
+        // handed out twice. Shown by EqRoleStress.
         Thread holder = role.get();
         while (holder == null || !holder.isAlive()) {
             if (role.compareAndSet(holder, self)) {

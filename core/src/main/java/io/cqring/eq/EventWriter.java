@@ -51,9 +51,8 @@ public final class EventWriter {
             throw EventQueue.queueClosed();
         }
         // Edge EQ-CLAIM, looking end: the count, then the consumer sequence, which only goes up: if there is no room
-        // now,
-        // there was none when the count was this. Partner: the compare-and-exchange below, of the other threads. Weaker
-        // (opaque): the queue is called full at no moment of the call. Shown by EqClaimStress.
+        // now, there was none when the count was this. Partner: the compare-and-exchange below, of the other threads.
+        // Weaker (opaque): the queue is called full at no moment of the call. Shown by EqClaimStress.
         long next = memory.getLongAcquire(EqRegion.PRODUCER_SEQUENCE);
         while (true) {
             // Edge EQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
@@ -97,10 +96,9 @@ public final class EventWriter {
 
     /** After the event with this sequence has been published: raises the interrupt if the host waits for it. */
     private void serveArm(long sequence) {
-        // Edge EQ-ARM, device end: the owner bit, then the look at the arm word. Partner: EventQueue.arm, which stores
-        // the
-        // arm word and then looks at the slot. Weaker (no fence): both looks may be old, and the host sleeps beside a
-        // ready event. Shown by EqArmStress.
+        // Edge EQ-ARM, device end: the owner bit, then the look at the arm word. Partner: EventQueue.arm, which
+        // stores the arm word and then looks at the slot. Weaker (no fence): both looks may be old, and the host
+        // sleeps beside a ready event. Shown by EqArmStress.
         memory.fullFence();
         final long arm = memory.getLongAcquire(EqRegion.ARM);
         if (!EqRegion.asksFor(arm, sequence)) {

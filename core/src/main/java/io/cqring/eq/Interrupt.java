@@ -78,10 +78,8 @@ public final class Interrupt {
      */
     public void raise() {
         // Edge WAKE, raising end: what was done before, then the count, then the look for a waiter. Partner: await,
-        // which
-        // says that it waits and then looks at the count. Weaker (no fence): both looks may be old, and the waiter
-        // sleeps
-        // though it was called. Get-and-add because several threads raise. Shown by WakeStress.
+        // which says that it waits and then looks at the count. Weaker (no fence): both looks may be old, and the
+        // waiter sleeps though it was called. Get-and-add because several threads raise. Shown by WakeStress.
         memory.getAndAddLong(RAISES, 1);
         memory.fullFence();
         if (memory.getLongAcquire(WAITER) == WAITS) {
@@ -108,8 +106,7 @@ public final class Interrupt {
      */
     public long count() {
         // Edge WAKE, waiting end: the count, then whatever the caller looks at. Partner: raise. Weaker (opaque): the
-        // caller
-        // takes the count of a raise and misses what it was about. Shown by WakeStress.
+        // caller takes the count of a raise and misses what it was about. Shown by WakeStress.
         return memory.getLongAcquire(RAISES);
     }
 
@@ -140,17 +137,15 @@ public final class Interrupt {
 
     private void enterWait() {
         // Edge WAKE, waiting end: one thread at a time, and what the last one left behind. Partner: leaveWait. Weaker
-        // (test,
-        // then set): two threads wait, and one of them is never woken. Shown by WakeStress.
+        // (test, then set): two threads wait, and one of them is never woken. Shown by WakeStress.
         if (!memory.compareAndSetLong(WAITER, NOBODY, BETWEEN)) {
             throw new IllegalStateException("one thread at a time may wait on an interrupt: thread "
                     + Thread.currentThread().getName() + " found another waiting");
         }
         waiter = Thread.currentThread();
         // Edge WAKE, waiting end: the thread, then that it waits, then the look at the count that follows. Partner:
-        // raise.
-        // Weaker (no fence): the look may come before a raiser can see that somebody waits, and the wake-up is lost.
-        // Shown by WakeStress.
+        // raise. Weaker (no fence): the look may come before a raiser can see that somebody waits, and the wake-up is
+        // lost. Shown by WakeStress.
         memory.putLongRelease(WAITER, WAITS);
         memory.fullFence();
     }

@@ -103,6 +103,75 @@ class ModerationTimerTest {
         }
     }
 
+    /**
+     * By hand, a period of 10 us: the instants at which events come. {@code a5+2}: the host arms at 5 us, two entries wait; {@code 7}: an
+     * entry at 7 us. What is due at an instant comes before what happens then.
+     */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                // count | what happens              | from the event | from the last entry
+                "0 | a0+0 3                      | 13    | 13",
+                "0 | a0+0 3 7 12                 | 13    | 22", // 12 is within 10 of 7, which is within 10 of 3
+                "0 | a0+0 3 12 21 30             | 13    | 40",
+                "0 | a0+0 3 13                   | 13    | 13", // 13 comes too late to put it off
+                "0 | a0+0 3 12 23                | 13    | 22",
+                "0 | a0+0 3 4 5 6                | 13    | 16",
+                "0 | a5+2                        | 15    | 15", // they wait from the arm on
+                "0 | a5+2 9                      | 15    | 19",
+                "0 | a5+2 9 18                   | 15    | 28",
+                "0 | a0+0 3 a8+1                 | 13    | 13", // a second arm puts nothing off
+                "0 | a0+0 3 7 a9+2               | 13    | 17",
+                "0 | a0+0 a9+0 12                | 22    | 22",
+                "0 | a0+0 3 14 16 a20+2          | 13 30 | 13 30", // 14 and 16 find it unarmed
+                "0 | a0+0 3 14 16 a20+2 25       | 13 30 | 13 35",
+                "0 | a0+0 3 a20+0 24             | 13 34 | 13 34", // the old entry's time is forgotten
+                "0 | a0+0 3 5 a20+0 24 29        | 13 34 | 15 39",
+                "3 | a0+0 3 12 21 30             | 13    | 21", // the count is reached before the trickle ends
+                "3 | a0+0 3 4 5                  | 5     | 5",
+                "3 | a0+0 3 4 a8+2 9             | 9     | 9",
+                "3 | a0+0 3 4 a20+1 22           | 13 30 | 14 32",
+                "3 | a0+0 3 4 a20+1 22 29        | 13 29 | 14 29",
+                "3 | a5+3                        | 5     | 5"
+            })
+    void eventsComeAtTheInstantsWorkedOutByHand(int count, String happens, String fromEvent, String fromEntry) {
+        for (TimerMode mode : TimerMode.values()) {
+            String expected = mode == TimerMode.FROM_EVENT ? fromEvent : fromEntry;
+            for (long originNs : new long[] {0, -20 * US, Long.MAX_VALUE - 20 * US}) { // the clock may wrap
+                assertEquals(expected, events(Moderation.ofMicros(count, 10, mode), happens, originNs), mode::toString);
+            }
+        }
+    }
+
+    /** Looks every half of a microsecond, and after each thing that happens. */
+    private static String events(Moderation moderation, String happens, long originNs) {
+        ModerationTimer timer = new ModerationTimer(moderation);
+        StringBuilder events = new StringBuilder();
+        for (long halfUs = 0; halfUs <= 200; halfUs++) {
+            long nowNs = originNs + halfUs * US / 2;
+            String instant = halfUs % 2 == 0 ? "" + halfUs / 2 : halfUs / 2 + ".5";
+            raise(timer, nowNs, instant, events);
+            for (String one : happens.split(" ", -1)) {
+                String[] words = one.split("\\+", -1);
+                if (words[0].equals("a" + instant)) {
+                    timer.onArm(Long.parseLong(words[1]), nowNs);
+                } else if (words[0].equals(instant)) {
+                    timer.onEntries(1, nowNs);
+                }
+            }
+            raise(timer, nowNs, instant, events);
+        }
+        return events.toString();
+    }
+
+    private static void raise(ModerationTimer timer, long nowNs, String instant, StringBuilder events) {
+        if (timer.isDue(nowNs)) {
+            timer.onEvent();
+            events.append(events.length() == 0 ? "" : " ").append(instant);
+        }
+    }
+
     /** One entry every 10 us and a period of 16: with a count it comes with the 64th, at 640 us; without, after the last. */
     @Test
     void aTricklePutsOffAnEventOnlyInTheModeFromEntry() {

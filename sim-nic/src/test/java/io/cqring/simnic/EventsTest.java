@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.OverrunPolicy;
+import io.cqring.eq.Interrupt;
 import io.cqring.notify.CompletionChannel;
 import io.cqring.notify.Moderation;
 import io.cqring.notify.RdmaDim;
@@ -20,6 +21,8 @@ import io.cqring.simnic.qp.WqeLayout;
 import io.cqring.testing.FieldBug;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.YieldingIdleStrategy;
@@ -96,6 +99,43 @@ class EventsTest {
             assertEquals(1, queue.poll(completion -> assertEquals(7, completion.workRequestId()), 2));
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    /** The device is stepped only while the host sleeps on the interrupt: one interrupt for each such sleep, and no other. */
+    @Test
+    void aHostThatIsForcedToSleepTakesOneInterruptEachTime() throws InterruptedException {
+        try (EventRig rig = new EventRig(1, Moderation.OFF)) {
+            AtomicInteger polled = new AtomicInteger();
+            Thread host = new Thread(() -> {
+                try {
+                    while (rig.channel.await(rig.queues[0], LOST_MS, TimeUnit.MILLISECONDS)) {
+                        rig.queues[0].poll(completion -> polled.incrementAndGet(), 64);
+                    }
+                } catch (IllegalStateException | InterruptedException end) {
+                    // the channel is closed
+                }
+            });
+            host.setDaemon(true);
+            host.start();
+            for (int sleep = 0; sleep < 100; sleep++) {
+                while (polled.get() != sleep || !(LockSupport.getBlocker(host) instanceof Interrupt)) {
+                    assertTrue(host.isAlive(), "the host was not woken from sleep " + (sleep - 1));
+                    Thread.onSpinWait();
+                }
+                assertEquals(sleep, rig.channel.interrupts());
+                rig.write(0, sleep, 1);
+                rig.steps(2);
+            }
+            while (polled.get() != 100) {
+                assertTrue(host.isAlive(), "the host was not woken from the last sleep");
+                Thread.onSpinWait();
+            }
+            assertEquals(100, rig.channel.interrupts());
+            assertEquals(100, rig.channel.events());
+            assertEquals(0, rig.channel.spuriousEvents());
+            rig.channel.close();
+            host.join();
         }
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cqring.cq.CompletionWriter;
+import io.cqring.eq.Interrupt;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.Sabotage;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -137,7 +139,34 @@ class ModesTest {
             // A hybrid host that always finds something in time never arms.
             boolean mustSleep = !options.contains("hybrid") || options.contains("pace");
             assertTrue(!mustSleep || outcome.count("events") > 0, outcome.json()::toString);
-        } // interrupts: none if the host, or the device that it steps, is never late
+        } // interrupts: none if the host, or the device that it steps, is never late; see the next test
+    }
+
+    /** Now and then the device holds a completion back until the host sleeps: that sleep is ended by an interrupt. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--mode event", "--mode event --moderation 64,16", "--mode interrupt"})
+    void aHostThatIsForcedToSleepHasInterrupts(String options) throws IOException {
+        Thread host = Thread.currentThread();
+        int[] sleeps = {0};
+        DeviceFaults late = new DeviceFaults() {
+            private int written;
+
+            @Override
+            public boolean writeCompletion(
+                    CompletionWriter writer, long header, long id, long length, long detail, long timestamp) {
+                if (written++ % 500 == 100) {
+                    while (!(LockSupport.getBlocker(host) instanceof Interrupt)) {
+                        Thread.onSpinWait();
+                    }
+                    sleeps[0]++;
+                }
+                return super.writeCompletion(writer, header, id, length, detail, timestamp);
+            }
+        };
+        Outcome outcome = run(late, false, options);
+        assertClean(outcome);
+        assertTrue(sleeps[0] >= COMPLETIONS / 500, () -> "sleeps: " + sleeps[0]);
+        assertTrue(outcome.count("interrupts") > 0, outcome.json()::toString);
     }
 
     @ParameterizedTest
