@@ -30,8 +30,8 @@ class CollectiveKindTest {
     }
 
     @Test
-    void shouldHaveNoKindBeyondTheTenOfTheFormat() {
-        assertEquals(10, CollectiveKind.values().length);
+    void shouldHaveNoKindBeyondTheTenOfTheFormatAndOurOwn() {
+        assertEquals(10 + 1, CollectiveKind.values().length);
     }
 
     @ParameterizedTest

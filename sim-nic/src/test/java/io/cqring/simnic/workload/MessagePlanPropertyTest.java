@@ -214,7 +214,7 @@ class MessagePlanPropertyTest {
                 messages = others.multiply(r);
                 bytes = b;
             }
-            case BROADCAST, REDUCE -> {
+            case BROADCAST, REDUCE, INCAST -> {
                 messages = others;
                 bytes = s;
             }

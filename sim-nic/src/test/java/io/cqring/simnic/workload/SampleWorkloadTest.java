@@ -45,7 +45,7 @@ class SampleWorkloadTest {
         Set<CollectiveKind> kinds = sample.collectives().stream()
                 .map(Collective::kind)
                 .collect(Collectors.toCollection(() -> EnumSet.noneOf(CollectiveKind.class)));
-        assertEquals(EnumSet.allOf(CollectiveKind.class), kinds);
+        assertEquals(EnumSet.complementOf(EnumSet.of(CollectiveKind.INCAST)), kinds); // no call of a library
 
         for (CollectiveKind kind :
                 EnumSet.of(CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_TO_ALL, CollectiveKind.BROADCAST)) {
