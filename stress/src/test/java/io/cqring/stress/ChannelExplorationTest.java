@@ -141,12 +141,12 @@ class ChannelExplorationTest {
             delimiter = '#',
             value = {
                 // Wake-ups that are not passed on.
-                "CompletionChannel.leave   # wake       # 1 # host 0 1 | host 1 1 | write 0, write 1",
-                "CompletionChannel.signal  # wakeOne    # 1 # host 0 1 | host 1 1, write 0 | write 1",
-                "CompletionChannel.await   # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
-                "CompletionChannel.waitFor # handOn     # 1 # arm 0; shareOne 1 | serveOne, write 1 | write 0",
-                "CompletionChannel.close   # wakeAll    # 1 # hostUntilClose 0 2 | hostUntilClose 1 1 | write 0, close",
-                "CompletionChannel.waitFor # armEvents  # 1 # host 0 1 | write 0",
+                "notify.leave            # wake       # 1 # host 0 1 | host 1 1 | write 0, write 1",
+                "notify.signal           # wakeOne    # 1 # host 0 1 | host 1 1, write 0 | write 1",
+                "notify.await            # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
+                "notify.waitFor          # handOn     # 1 # arm 0; shareOne 1 | serveOne, write 1 | write 0",
+                "notify.close            # wakeAll    # 1 # hostUntilClose 0 2 | hostUntilClose 1 1 | write 0, close",
+                "notify.waitFor          # armEvents  # 1 # host 0 1 | write 0",
                 "Interrupt.raise           # unpark     # 1 # host 0 1 | write 0",
                 // Fences.
                 "QueueArm.serve            # fullFence  # 3 # host 0 1 | write 0",

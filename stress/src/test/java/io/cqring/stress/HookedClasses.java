@@ -67,7 +67,8 @@ final class HookedClasses extends ClassLoader {
     /**
      * A twin.
      *
-     * @param method class and method that leaves a call out, as {@code QueueArm.serve}
+     * @param method class and method that leaves a call out, as {@code QueueArm.serve}, or all methods of this name in a package, as
+     *               {@code notify.leave}
      * @param call   name of the call
      */
     HookedClasses(String method, String call) {
@@ -104,7 +105,9 @@ final class HookedClasses extends ClassLoader {
             }
             ClassReader reader = new ClassReader(in);
             ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
-            String simple = name.substring(name.lastIndexOf('.') + 1);
+            String[] parts = name.split("\\.", -1);
+            String simple = parts[parts.length - 1];
+            String folder = parts[parts.length - 2];
             reader.accept(
                     new ClassVisitor(Opcodes.ASM9, writer) {
                         @Override
@@ -112,7 +115,8 @@ final class HookedClasses extends ClassLoader {
                                 int access, String method, String descriptor, String signature, String[] exceptions) {
                             return new Hooks(
                                     super.visitMethod(access, method, descriptor, signature, exceptions),
-                                    (simple + "." + method).equals(leavesOutIn));
+                                    (simple + "." + method).equals(leavesOutIn)
+                                            || (folder + "." + method).equals(leavesOutIn));
                         }
                     },
                     0);
