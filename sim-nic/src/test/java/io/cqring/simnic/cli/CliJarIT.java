@@ -151,6 +151,7 @@ class CliJarIT {
                         "errors",
                         "payload_mismatches",
                         "cq_overruns",
+                        "profile",
                         "cqe_bytes",
                         "cq_depth",
                         "cq_depth_min",
