@@ -704,7 +704,8 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * Changes a queue pair's state. The thread that posts must be this one, or pause.
+     * Changes a queue pair's state. The thread that posts must be this one, or pause. A change to RESET of a queue pair whose completions go into
+     * vendors' queues is for the thread that polls them: their driver forgets what is left of it.
      *
      * <p>A change to RESET forgets all that was posted, and clears both doorbell records and the doorbell register.
      * Completions written before stay in their queue: poll them out before posting again, their counters mean nothing
@@ -818,7 +819,8 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Destroys a queue pair, in whatever state; nothing is flushed. Completions written before stay in their queue.
-     * It cannot be posted to any more, and its number is not used again soon.
+     * It cannot be posted to any more, and its number is not used again soon. If they go into vendors' queues, this is for the thread that polls
+     * them: their driver forgets what is left of it.
      *
      * @param queuePair the queue pair
      * @throws CommandException if it is not one of this NIC, or was destroyed
