@@ -46,6 +46,7 @@ public final class Main implements Runnable {
         CommandLine commandLine = new CommandLine(new Main());
         commandLine.addSubcommand(run);
         commandLine.addSubcommand(new PerfCommand());
+        commandLine.addSubcommand(new SimulateCommand());
         commandLine.addSubcommand(new Mlx5DeviceCommand());
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
         commandLine.setOut(out);
@@ -68,7 +69,7 @@ public final class Main implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(
-                spec.commandLine(), "a command is missing: run, perf or mlx5-device (see cqring --help)");
+                spec.commandLine(), "a command is missing: run, perf, simulate or mlx5-device (see cqring --help)");
     }
 
     /** The version that the build wrote beside this class. */

@@ -72,7 +72,7 @@ class CliJarIT {
 
     @Test
     void wrongOptionsAreOneLineAndExitCode2() throws Exception {
-        assertRefused("a command is missing: run, perf or mlx5-device (see cqring --help)");
+        assertRefused("a command is missing: run, perf, simulate or mlx5-device (see cqring --help)");
         assertRefused("--ranks must be 2 to 64: 1", "run", "--ranks", "1");
         assertRefused(
                 "--depth must be a power of two and hold 2 x (ranks - 1) x window = 896 entries, so at least 1024: 3",
