@@ -976,6 +976,24 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         return isReady(mode == ArmMode.SOLICITED ? 1 : count) || (dead() && isDrained(sequence));
     }
 
+    /**
+     * Whether {@code count} completions can be polled now: what {@link #arm(ArmMode, int)} says, without asking for an event. For the
+     * polling thread; wait-free. If slots are passed over, polls may give less.
+     *
+     * @param count entries that must be there, 1 to the capacity
+     * @return true if so many are ready, or the queue died of an overrun and nothing more will come
+     * @throws IllegalArgumentException if {@code count} is out of range
+     * @throws IllegalStateException    if the queue is closed or has shared pollers, another thread is the poller, or the call comes from
+     *                                  a handler of this queue
+     */
+    public boolean isPollable(int count) {
+        if (count < 1 || count > capacity) {
+            throw new IllegalArgumentException("completions to look for must be 1 to " + capacity + ": " + count);
+        }
+        enterPoll();
+        return isReady(count) || (dead() && isDrained(sequence));
+    }
+
     /** Whether the arm may be asked for; if not, throws. */
     void requireArmable(int count) {
         if (queueArm == null) {

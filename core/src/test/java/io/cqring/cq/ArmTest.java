@@ -318,7 +318,7 @@ class ArmTest {
                 }
                 int target = into;
                 boolean[] written = {false};
-                SteppedMemory.Hook hook = done -> {
+                SteppedMemory.Hook hook = (done, offset, stores) -> {
                     if (!done && left[0]-- == 0) {
                         memories[0].unhook();
                         memories[1].unhook();

@@ -303,7 +303,7 @@ class RecoverTest {
                 int[] accesses = {0};
                 boolean[] otherWrites = {false};
                 boolean[] otherHasWritten = {!behind};
-                memory.hook(done -> {
+                memory.hook((done, offset, stores) -> {
                     if (otherWrites[0]) {
                         return;
                     }

@@ -241,7 +241,7 @@ class SharedFuzzTest {
             memory.hook(this::meddle);
         }
 
-        private void meddle(boolean done) {
+        private void meddle(boolean done, long offset, boolean stores) {
             if (looking) {
                 return;
             }

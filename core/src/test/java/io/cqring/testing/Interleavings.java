@@ -1,14 +1,19 @@
 package io.cqring.testing;
 
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 
 /**
  * Runs a few threads in every order of their memory accesses, up to a number of forced switches: one thread at a time, handed
- * on before an access to {@link SteppedMemory}. Sequentially consistent by construction; what processors and JIT may do
+ * on before an access to a word of {@link SteppedMemory} that matters to another. Sequentially consistent by construction; what processors and JIT may do
  * beyond is for jcstress.
  *
  * <p>A schedule is the list of threads that made each access. Each run follows a prefix and then switches only when a thread
@@ -46,6 +51,44 @@ public final class Interleavings {
         Run make();
     }
 
+    /**
+     * The words that two threads touch and one stores. A switch before an access to any other word gives what a switch before the
+     * thread's next access gives, so there is none. Which they are is learned from the runs; if there is a new one, all begins anew.
+     */
+    private static final class Words {
+        private final Map<Long, Integer> touchedBy = new HashMap<>();
+        private final Set<Long> stored = new HashSet<>();
+        private Set<Long> shared = Set.of();
+        private boolean grown;
+
+        void note(long offset, int thread, boolean stores) {
+            int threads = touchedBy.merge(offset, 1 << thread, (a, b) -> a | b);
+            if (stores) {
+                stored.add(offset);
+            }
+            grown |= isShared(offset, threads) && !shared.contains(offset);
+        }
+
+        private boolean isShared(long offset, int threads) {
+            return Integer.bitCount(threads) > 1 && stored.contains(offset);
+        }
+
+        boolean decides(long offset) {
+            return shared.contains(offset);
+        }
+
+        boolean haveGrown() {
+            return grown;
+        }
+
+        void decideByWhatWasSeen() {
+            shared = touchedBy.keySet().stream()
+                    .filter(offset -> isShared(offset, touchedBy.get(offset)))
+                    .collect(Collectors.toUnmodifiableSet());
+            grown = false;
+        }
+    }
+
     private final Thread[] threads;
     private final boolean[] ended;
     private final List<Integer> prefix;
@@ -59,10 +102,13 @@ public final class Interleavings {
     private final CountDownLatch allEnded = new CountDownLatch(1);
     private final Thread conductor = Thread.currentThread();
 
-    private Interleavings(int count, List<Integer> prefix) {
+    private final Words words;
+
+    private Interleavings(int count, List<Integer> prefix, Words words) {
         this.threads = new Thread[count];
         this.ended = new boolean[count];
         this.prefix = prefix;
+        this.words = words;
     }
 
     /**
@@ -73,13 +119,23 @@ public final class Interleavings {
      * @return schedules run
      */
     public static int explore(int switches, Factory factory) {
+        Words words = new Words();
+        int runs;
+        do {
+            words.decideByWhatWasSeen();
+            runs = exploreAll(switches, factory, words);
+        } while (words.haveGrown());
+        return runs;
+    }
+
+    private static int exploreAll(int switches, Factory factory, Words words) {
         int runs = 0;
         List<List<Integer>> todo = new ArrayList<>();
         todo.add(List.of());
-        while (!todo.isEmpty()) {
+        while (!todo.isEmpty() && !words.haveGrown()) {
             List<Integer> prefix = todo.remove(todo.size() - 1);
             Run run = factory.make();
-            Interleavings one = new Interleavings(run.bodies().size(), prefix);
+            Interleavings one = new Interleavings(run.bodies().size(), prefix, words);
             one.play(run);
             runs++;
             try {
@@ -134,12 +190,15 @@ public final class Interleavings {
             });
             threads[i].setDaemon(true);
         }
-        run.memory().hook(done -> {
+        run.memory().hook((done, offset, stores) -> {
             Thread self = Thread.currentThread();
             for (int i = 0; i < threads.length && !done; i++) {
                 if (threads[i] == self) {
-                    passOn(i);
-                    awaitTurn(i);
+                    words.note(offset, i, stores);
+                    if (words.decides(offset)) {
+                        passOn(i);
+                        awaitTurn(i);
+                    }
                 }
             }
         });

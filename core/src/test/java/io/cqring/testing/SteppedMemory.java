@@ -11,8 +11,8 @@ public final class SteppedMemory extends QueueMemory {
     /** Called around each access of the thread that makes it. */
     @FunctionalInterface
     public interface Hook {
-        /** An access is about to be made (or has just been made, if {@code done}). */
-        void at(boolean done);
+        /** An access to this word is about to be made (or has just been made, if {@code done}); it may store. */
+        void at(boolean done, long offset, boolean stores);
     }
 
     /** What {@link #endAt} throws. */
@@ -25,7 +25,7 @@ public final class SteppedMemory extends QueueMemory {
         }
     }
 
-    private static final Hook NOTHING = done -> {};
+    private static final Hook NOTHING = (done, offset, stores) -> {};
 
     private final QueueMemory real;
     private volatile Hook hook = NOTHING;
@@ -62,7 +62,7 @@ public final class SteppedMemory extends QueueMemory {
      */
     public void endAt(int access, boolean after) {
         int[] seen = {0};
-        hook(done -> {
+        hook((done, offset, stores) -> {
             if (done == after && seen[0]++ == access) {
                 unhook();
                 throw new Ended();
@@ -78,7 +78,7 @@ public final class SteppedMemory extends QueueMemory {
      */
     public void runBefore(int access, Runnable what) {
         int[] seen = {0};
-        hook(done -> {
+        hook((done, offset, stores) -> {
             if (!done && seen[0]++ == access) {
                 unhook();
                 what.run();
@@ -86,62 +86,62 @@ public final class SteppedMemory extends QueueMemory {
         });
     }
 
-    private long step(LongSupplier access) {
-        hook.at(false);
+    private long step(long offset, boolean stores, LongSupplier access) {
+        hook.at(false, offset, stores);
         long value = access.getAsLong();
-        hook.at(true);
+        hook.at(true, offset, stores);
         return value;
     }
 
-    private void step(Runnable access) {
-        hook.at(false);
-        access.run();
-        hook.at(true);
+    private void step(long offset, Runnable store) {
+        hook.at(false, offset, true);
+        store.run();
+        hook.at(true, offset, true);
     }
 
     @Override
     public long getLong(long offset) {
-        return step(() -> real.getLong(offset));
+        return step(offset, false, () -> real.getLong(offset));
     }
 
     @Override
     public void putLong(long offset, long value) {
-        step(() -> real.putLong(offset, value));
+        step(offset, () -> real.putLong(offset, value));
     }
 
     @Override
     public long getLongOpaque(long offset) {
-        return step(() -> real.getLongOpaque(offset));
+        return step(offset, false, () -> real.getLongOpaque(offset));
     }
 
     @Override
     public void putLongOpaque(long offset, long value) {
-        step(() -> real.putLongOpaque(offset, value));
+        step(offset, () -> real.putLongOpaque(offset, value));
     }
 
     @Override
     public long getLongAcquire(long offset) {
-        return step(() -> real.getLongAcquire(offset));
+        return step(offset, false, () -> real.getLongAcquire(offset));
     }
 
     @Override
     public void putLongRelease(long offset, long value) {
-        step(() -> real.putLongRelease(offset, value));
+        step(offset, () -> real.putLongRelease(offset, value));
     }
 
     @Override
     public boolean compareAndSetLong(long offset, long expected, long value) {
-        return step(() -> real.compareAndSetLong(offset, expected, value) ? 1 : 0) == 1;
+        return step(offset, true, () -> real.compareAndSetLong(offset, expected, value) ? 1 : 0) == 1;
     }
 
     @Override
     public long compareAndExchangeLong(long offset, long expected, long value) {
-        return step(() -> real.compareAndExchangeLong(offset, expected, value));
+        return step(offset, true, () -> real.compareAndExchangeLong(offset, expected, value));
     }
 
     @Override
     public long getAndAddLong(long offset, long delta) {
-        return step(() -> real.getAndAddLong(offset, delta));
+        return step(offset, true, () -> real.getAndAddLong(offset, delta));
     }
 
     @Override
