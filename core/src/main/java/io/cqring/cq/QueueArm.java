@@ -165,7 +165,7 @@ final class QueueArm {
         long before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
         // Edge ARM, host end: the index never goes back, for what lies before the later one has been claimed.
         // Partner: isPast. Weaker (plain): a poller that was held up stores an old index, and the device answers for
-        // an entry that is gone. Shown by ArmInterleavingTest.
+        // an entry that is gone. Shown by ArmTest.
         while (index - before > 0 && !memory.compareAndSetLong(CqRegion.ARMED_INDEX, before, index)) {
             before = memory.getLongOpaque(CqRegion.ARMED_INDEX);
         }

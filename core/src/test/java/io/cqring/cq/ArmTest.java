@@ -130,6 +130,7 @@ class ArmTest {
                         stage(queue, there);
                         queue.writer().flush();
                         String where = at(shape, offset, count, there, k);
+                        assertEquals(there >= count, queue.isPollable(count), where);
                         assertEquals(there >= count, queue.arm(ArmMode.NEXT, count), where);
                         int published = there;
                         while (published + k <= n) {
@@ -1305,5 +1306,68 @@ class ArmTest {
         DrainResult result = queue.drainAndClose(c -> {}, 0, TimeUnit.SECONDS);
         assertTrue(result.complete());
         assertEquals(1, events.completions);
+    }
+
+    /**
+     * At any access of an arm of one poller another one takes an entry that has just come, and arms behind it. The later index stays: no
+     * event is due for an entry that is gone.
+     */
+    @Test
+    void shouldNotGoBackBehindTheArmOfAnotherPoller() {
+        for (int access = 0, outside = 0; outside == 0; access++) {
+            SteppedMemory memory = new SteppedMemory(4096);
+            CompletionQueue queue = CompletionQueue.ofCapacity(4)
+                    .startSequence(-2)
+                    .deviceEvents(Events.CQ)
+                    .sharedPollers()
+                    .memory(memory)
+                    .create();
+            CompletionPoller held = queue.newPoller(1);
+            CompletionPoller quick = queue.newPoller(1);
+            boolean[] overtaken = {false};
+            memory.runBefore(access, () -> {
+                write(queue);
+                assertEquals(1, quick.poll(c -> {}, 1));
+                assertFalse(quick.arm(ArmMode.NEXT));
+                overtaken[0] = true;
+            });
+            held.arm(ArmMode.NEXT);
+            memory.unhook();
+            if (overtaken[0]) {
+                assertEquals(0, queue.writer().pastArm(), "overtaken at access " + access);
+            } else {
+                outside++;
+            }
+            write(queue);
+            assertEquals(1, queue.writer().pastArm(), "both wait for this one: " + access);
+        }
+    }
+
+    @Test
+    void shouldLookWithoutArming() {
+        Events events = new Events();
+        CompletionQueue queue = CompletionQueue.ofCapacity(4)
+                .overrunPolicy(OverrunPolicy.ERROR)
+                .events(events, Events.CQ)
+                .create();
+        assertFalse(queue.isPollable(1));
+        for (int i = 0; i != 4; i++) {
+            write(queue);
+            assertTrue(queue.isPollable(i + 1));
+            assertEquals(i == 3, queue.isPollable(4));
+        }
+        assertEquals(0, events.completions, "nothing was armed");
+        assertFalse(write(queue), "overrun");
+        assertEquals(4, poll(queue, 4));
+        assertTrue(queue.isPollable(4), "dead: a poll says so");
+        assertThrows(CqOverrunException.class, () -> poll(queue, 4));
+        for (int wrong : new int[] {0, -1, 5}) {
+            assertEquals(
+                    "completions to look for must be 1 to 4: " + wrong,
+                    assertThrows(IllegalArgumentException.class, () -> queue.isPollable(wrong))
+                            .getMessage());
+        }
+        queue.close();
+        assertThrows(IllegalStateException.class, () -> queue.isPollable(1));
     }
 }

@@ -40,6 +40,21 @@ class CompletionChannelTest {
         assertFalse(channel.await(queue, 0, SECONDS));
     }
 
+    /** A queue with something in it is not armed: its writer has no event to raise for what is about to be polled. */
+    @Test
+    void shouldNotAskForAnEventOfWhatIsThere() throws InterruptedException {
+        CompletionQueue queue = queue(8);
+        write(queue, 7);
+        assertTrue(channel.await(queue, 0, SECONDS));
+        write(queue, 8);
+        assertEquals(0, queue.events());
+        assertEquals(2, queue.poll(entry -> {}, 8));
+        assertFalse(channel.await(queue, 0, SECONDS), "and now it is armed");
+        write(queue, 9);
+        assertEquals(1, queue.events());
+        assertTrue(channel.await(queue, 0, SECONDS));
+    }
+
     @Test
     void shouldGiveOneEventForOneArm() throws InterruptedException {
         CompletionQueue one = queue(8);
