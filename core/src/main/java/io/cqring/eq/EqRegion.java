@@ -12,6 +12,7 @@ import io.cqring.ring.RingGeometry;
  *   byte 0     consumer sequence | overruns taken       written by the host
  *   byte 128   arm word                                 armed by the host, disarmed by the device
  *   byte 256   producer sequence                        written by the device: what its threads have claimed
+ *              | credit                                 written by the device: the consumer sequence, as last seen, and a ring more
  *   byte 384   overruns                                 written by the device: events that found no slot
  *              | closed                                 written once
  *   byte 512   slot 0, slot 1, ...                      written by the device
@@ -25,6 +26,7 @@ final class EqRegion {
     static final int OVERRUNS_TAKEN = CONSUMER_SEQUENCE + Long.BYTES;
     static final int ARM = CONSUMER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int PRODUCER_SEQUENCE = ARM + CacheLines.SEPARATION_BYTES;
+    static final int CREDIT = PRODUCER_SEQUENCE + Long.BYTES;
     static final int OVERRUNS = PRODUCER_SEQUENCE + CacheLines.SEPARATION_BYTES;
     static final int CLOSED = OVERRUNS + Long.BYTES;
     static final int FIRST_SLOT = OVERRUNS + CacheLines.SEPARATION_BYTES;
@@ -61,6 +63,7 @@ final class EqRegion {
         }
         memory.putLong(CONSUMER_SEQUENCE, startSequence);
         memory.putLong(PRODUCER_SEQUENCE, startSequence);
+        memory.putLong(CREDIT, startSequence + geometry.capacity());
     }
 
     /** The arm word that asks for events from {@code sequence} on. */

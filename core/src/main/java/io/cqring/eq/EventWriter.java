@@ -55,21 +55,29 @@ public final class EventWriter {
         // Weaker (opaque): the queue is called full at no moment of the call. Shown by EqClaimStress.
         long next = memory.getLongAcquire(EqRegion.PRODUCER_SEQUENCE);
         while (true) {
-            // Edge EQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
-            // EventQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next lap's
-            // words in an event that it has accepted. Shown by EqCreditStress.
-            final long used = next - memory.getLongAcquire(EqRegion.CONSUMER_SEQUENCE);
-            if (used > indexMask || used < 0) {
-                if (used < 0) {
-                    // Edge EQ-CLAIM, looking end: others have gone on meanwhile; or else the host wrote nonsense.
-                    final long now = memory.getLongAcquire(EqRegion.PRODUCER_SEQUENCE);
-                    if (now != next) {
-                        next = now;
-                        continue;
+            // Edge EQ-CREDIT, device end, for what another thread of ours looked up. Partner: the release store of
+            // it below. Weaker: as there. Not to be shown on x86.
+            if (next - memory.getLongAcquire(EqRegion.CREDIT) >= 0) {
+                // Edge EQ-CREDIT, device end: load the consumer sequence, then overwrite the slots it frees. Partner:
+                // EventQueue.publishConsumed. Weaker: our stores may overtake the load, and the host reads the next
+                // lap's words in an event that it has accepted. Shown by EqCreditStress.
+                final long consumed = memory.getLongAcquire(EqRegion.CONSUMER_SEQUENCE);
+                final long used = next - consumed;
+                if (used > indexMask || used < 0) {
+                    if (used < 0) {
+                        // Edge EQ-CLAIM, looking end: others have gone on meanwhile; or else the host wrote nonsense.
+                        final long now = memory.getLongAcquire(EqRegion.PRODUCER_SEQUENCE);
+                        if (now != next) {
+                            next = now;
+                            continue;
+                        }
                     }
+                    lose();
+                    return false;
                 }
-                lose();
-                return false;
+                // Edge EQ-CREDIT, device end: passes on what the load above has seen. It may go back, by a thread that
+                // was held up: then one looks once more than it had to.
+                memory.putLongRelease(EqRegion.CREDIT, consumed + indexMask + 1);
             }
             // Edge EQ-CLAIM, claiming end: compare-and-exchange, after the look at the room. Partner: the same call on
             // another thread. Weaker (test, then set): two threads fill one slot, and an event is lost.

@@ -31,12 +31,18 @@ public final class Interrupt {
     private static final long BETWEEN = 1;
     private static final long WAITS = 2;
 
+    /** Over 140 years. */
+    private static final long FOR_EVER_NS = Long.MAX_VALUE / 2;
+
     private final QueueMemory memory;
 
     /** What a raise runs, or null. */
     private final Runnable action;
 
-    /** The thread that waits. Plain: the waiter word says when to look; a wrong one is woken for nothing. */
+    /**
+     * The thread that waits, or waited last: it is left there, so that one that comes again costs whoever raises no cache miss. Plain:
+     * the waiter word says when to look; a wrong one is woken for nothing.
+     */
     private Thread waiter;
 
     /** An interrupt that wakes the thread that waits on it. */
@@ -114,7 +120,7 @@ public final class Interrupt {
      * Waits until the count is another than {@code seen}. Any thread, one at a time.
      *
      * @param seen  what {@link #count} said before the caller looked for work
-     * @param nanos the most time to wait, in nanoseconds; 0 only looks, {@code Long.MAX_VALUE} is for ever
+     * @param nanos the most time to wait, in nanoseconds; 0 only looks; half of {@code Long.MAX_VALUE} and more is for ever
      * @return true if the count is another; false if time ran out
      * @throws IllegalArgumentException if {@code nanos} is negative
      * @throws IllegalStateException    if another thread waits on this interrupt
@@ -142,7 +148,10 @@ public final class Interrupt {
             throw new IllegalStateException("one thread at a time may wait on an interrupt: thread "
                     + Thread.currentThread().getName() + " found another waiting");
         }
-        waiter = Thread.currentThread();
+        final Thread self = Thread.currentThread();
+        if (waiter != self) {
+            waiter = self;
+        }
         // Edge WAKE, waiting end: the thread, then that it waits, then the look at the count that follows. Partner:
         // raise. Weaker (no fence): the look may come before a raiser can see that somebody waits, and the wake-up is
         // lost. Shown by WakeStress.
@@ -151,7 +160,6 @@ public final class Interrupt {
     }
 
     private void leaveWait() {
-        waiter = null;
         // Edge WAKE, waiting end: as in enterWait.
         memory.putLongRelease(WAITER, NOBODY);
     }
@@ -170,10 +178,18 @@ public final class Interrupt {
             if (parked) {
                 memory.putLongOpaque(SPURIOUS, memory.getLongOpaque(SPURIOUS) + 1); // only who waits stores it
             }
-            LockSupport.parkNanos(this, left);
+            park(left);
             parked = true;
         }
         return true;
+    }
+
+    private void park(long nanos) {
+        if (nanos > FOR_EVER_NS) {
+            LockSupport.park(this); // no timer to set
+        } else {
+            LockSupport.parkNanos(this, nanos);
+        }
     }
 
     /**

@@ -23,6 +23,11 @@ final class AtLeast {
         this.startNs = startNs;
     }
 
+    /** Completions that end the wait at any moment. */
+    int count() {
+        return count;
+    }
+
     /** Completions that end the wait at this moment. */
     int wanted(long nowNs) {
         return nowNs - startNs < minNs ? count : 1;

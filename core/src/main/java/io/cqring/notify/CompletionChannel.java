@@ -640,12 +640,12 @@ public final class CompletionChannel implements AutoCloseable {
         final long reported = reported(member);
         boolean called = false;
         while (true) {
-            final long now = System.nanoTime();
-            final int wanted = plan.wanted(now);
             final long departed = departed(member); // before the look, which then finds all that they published
-            if (poller == null && queue.isPollable(wanted)) {
+            if (poller == null && queue.isPollable(plan.count())) {
                 return true; // not armed: whoever writes need not raise an event for what is about to be polled
             }
+            final long now = System.nanoTime();
+            final int wanted = plan.wanted(now);
             // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
             // reported by it, what comes later raises the event.
             if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {

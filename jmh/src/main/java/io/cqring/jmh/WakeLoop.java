@@ -120,7 +120,7 @@ abstract class WakeLoop implements AutoCloseable {
                 @Override
                 public long receive() throws InterruptedException {
                     while (queue.poll(entry -> got = entry.workRequestId(), 8) == 0) {
-                        channel.await(queue, 10, TimeUnit.SECONDS);
+                        channel.await(queue, Long.MAX_VALUE, TimeUnit.NANOSECONDS); // for ever, as the others
                     }
                     return got;
                 }

@@ -501,6 +501,15 @@ public final class Explorer {
 
     // ---- Locks, parking, time
 
+    /**
+     * Instead of {@link LockSupport#park(Object)}: never runs out of time.
+     *
+     * @param blocker what is waited for
+     */
+    public static void park(Object blocker) {
+        parkNanos(blocker, Long.MAX_VALUE / 2);
+    }
+
     /** Before an access to a plain field that threads share. */
     public static void field() {
         Worker self = self();

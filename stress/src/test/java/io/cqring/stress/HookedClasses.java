@@ -45,7 +45,7 @@ final class HookedClasses extends ClassLoader {
             "java/util/concurrent/locks/Condition",
             Set.of("awaitNanos", "signalAll"),
             "java/util/concurrent/locks/LockSupport",
-            Set.of("parkNanos", "unpark"),
+            Set.of("park", "parkNanos", "unpark"),
             "java/lang/System",
             Set.of("nanoTime"));
 
