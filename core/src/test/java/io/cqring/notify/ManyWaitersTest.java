@@ -222,7 +222,7 @@ class ManyWaitersTest {
     @Test
     @FieldBug(41)
     void shouldNotWaitForEachOther() throws Exception {
-        final int each = 1_000_000 / 3 / 8;
+        final int each = 300_000 / 3 / 8;
         for (int capacity : new int[] {1, 2, 4}) {
             CompletionQueue queue = channel.create(
                     CompletionQueue.ofCapacity(capacity).writers(8).waitingWriters());
