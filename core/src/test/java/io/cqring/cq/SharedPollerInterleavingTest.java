@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.cqring.cq.Numbered.Way;
 import io.cqring.memory.QueueMemory;
 import io.cqring.testing.FieldBug;
+import io.cqring.testing.ForwardingMemory;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -32,16 +33,14 @@ class SharedPollerInterleavingTest {
     private static final QueueMemory RING = QueueMemory.allocate(new Shape(128, 4, 0).bytes());
 
     /** Real memory that lets something happen before the n-th access. */
-    private static final class Stopped extends QueueMemory {
-        private final QueueMemory real;
+    private static final class Stopped extends ForwardingMemory {
         private final Step step;
         private final int[] places = {NEVER, NEVER};
         private final Runnable[] deeds = new Runnable[2];
         private int accesses;
 
-        Stopped(long bytes, Step step) {
-            super((int) bytes);
-            this.real = RING; // the same for all cases: allocating is most of what a case would cost
+        Stopped(Step step) {
+            super(RING); // the same for all cases: allocating is most of what a case would cost
             this.step = step;
         }
 
@@ -64,43 +63,43 @@ class SharedPollerInterleavingTest {
         @Override
         public long getLong(long offset) {
             access();
-            return real.getLong(offset);
+            return memory.getLong(offset);
         }
 
         @Override
         public void putLong(long offset, long value) {
             access();
-            real.putLong(offset, value);
+            memory.putLong(offset, value);
         }
 
         @Override
         public long getLongOpaque(long offset) {
             access();
-            return real.getLongOpaque(offset);
+            return memory.getLongOpaque(offset);
         }
 
         @Override
         public void putLongOpaque(long offset, long value) {
             access();
-            real.putLongOpaque(offset, value);
+            memory.putLongOpaque(offset, value);
         }
 
         @Override
         public long getLongAcquire(long offset) {
             access();
-            return real.getLongAcquire(offset);
+            return memory.getLongAcquire(offset);
         }
 
         @Override
         public void putLongRelease(long offset, long value) {
             access();
-            real.putLongRelease(offset, value);
+            memory.putLongRelease(offset, value);
         }
 
         @Override
         public long getAndAddLong(long offset, long delta) {
             access();
-            return real.getAndAddLong(offset, delta);
+            return memory.getAndAddLong(offset, delta);
         }
 
         @Override
@@ -108,46 +107,21 @@ class SharedPollerInterleavingTest {
             access();
             switch (step) {
                 case WHOLE -> {
-                    return real.compareAndSetLong(offset, expected, value);
+                    return memory.compareAndSetLong(offset, expected, value);
                 }
                 case TWO_STEPS -> {
-                    if (real.getLong(offset) != expected) {
+                    if (memory.getLong(offset) != expected) {
                         return false;
                     }
                     access();
-                    real.putLong(offset, value);
+                    memory.putLong(offset, value);
                     return true;
                 }
                 default -> {
-                    real.putLong(offset, value);
+                    memory.putLong(offset, value);
                     return true;
                 }
             }
-        }
-
-        @Override
-        public void fullFence() {
-            real.fullFence();
-        }
-
-        @Override
-        public void getBytes(int offset, byte[] into, int index, int length) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void putBytes(int offset, byte[] from, int index, int length) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void fill(int offset, int length, byte value) {
-            real.fill(offset, length, value);
         }
     }
 
@@ -177,7 +151,7 @@ class SharedPollerInterleavingTest {
         Case(Shape shape, int backlog, int batch, Step step) {
             this.shape = shape;
             this.backlog = backlog;
-            this.memory = new Stopped(shape.bytes(), step);
+            this.memory = new Stopped(step);
             this.queue = shape.builder().memory(memory).sharedPollers().create();
             this.batch = batch;
             for (int poller = 0; poller < 3; poller++) {

@@ -109,17 +109,17 @@ class EventInterleavingTest {
 
         @Override
         public void getBytes(int offset, byte[] into, int index, int length) {
-            throw new UnsupportedOperationException();
+            whole.getBytes(base + offset, into, index, length);
         }
 
         @Override
         public void putBytes(int offset, byte[] from, int index, int length) {
-            throw new UnsupportedOperationException();
+            whole.putBytes(base + offset, from, index, length);
         }
 
         @Override
         public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
-            throw new UnsupportedOperationException();
+            whole.copy(base + offset, source, sourceOffset, length);
         }
 
         @Override

@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
  * Real memory that stops before and after each access to a word, so that a test can put something in between, or end the
  * call there. What stops is up to the hook.
  */
-public final class SteppedMemory extends QueueMemory {
+public final class SteppedMemory extends ForwardingMemory {
     /** Called around each access of the thread that makes it. */
     @FunctionalInterface
     public interface Hook {
@@ -27,7 +27,6 @@ public final class SteppedMemory extends QueueMemory {
 
     private static final Hook NOTHING = (done, offset, stores) -> {};
 
-    private final QueueMemory real;
     private volatile Hook hook = NOTHING;
 
     /**
@@ -36,8 +35,7 @@ public final class SteppedMemory extends QueueMemory {
      * @param bytes size
      */
     public SteppedMemory(long bytes) {
-        super((int) bytes);
-        this.real = QueueMemory.allocate(bytes);
+        super(QueueMemory.allocate(bytes));
     }
 
     /**
@@ -101,71 +99,46 @@ public final class SteppedMemory extends QueueMemory {
 
     @Override
     public long getLong(long offset) {
-        return step(offset, false, () -> real.getLong(offset));
+        return step(offset, false, () -> memory.getLong(offset));
     }
 
     @Override
     public void putLong(long offset, long value) {
-        step(offset, () -> real.putLong(offset, value));
+        step(offset, () -> memory.putLong(offset, value));
     }
 
     @Override
     public long getLongOpaque(long offset) {
-        return step(offset, false, () -> real.getLongOpaque(offset));
+        return step(offset, false, () -> memory.getLongOpaque(offset));
     }
 
     @Override
     public void putLongOpaque(long offset, long value) {
-        step(offset, () -> real.putLongOpaque(offset, value));
+        step(offset, () -> memory.putLongOpaque(offset, value));
     }
 
     @Override
     public long getLongAcquire(long offset) {
-        return step(offset, false, () -> real.getLongAcquire(offset));
+        return step(offset, false, () -> memory.getLongAcquire(offset));
     }
 
     @Override
     public void putLongRelease(long offset, long value) {
-        step(offset, () -> real.putLongRelease(offset, value));
+        step(offset, () -> memory.putLongRelease(offset, value));
     }
 
     @Override
     public boolean compareAndSetLong(long offset, long expected, long value) {
-        return step(offset, true, () -> real.compareAndSetLong(offset, expected, value) ? 1 : 0) == 1;
+        return step(offset, true, () -> memory.compareAndSetLong(offset, expected, value) ? 1 : 0) == 1;
     }
 
     @Override
     public long compareAndExchangeLong(long offset, long expected, long value) {
-        return step(offset, true, () -> real.compareAndExchangeLong(offset, expected, value));
+        return step(offset, true, () -> memory.compareAndExchangeLong(offset, expected, value));
     }
 
     @Override
     public long getAndAddLong(long offset, long delta) {
-        return step(offset, true, () -> real.getAndAddLong(offset, delta));
-    }
-
-    @Override
-    public void fullFence() {
-        real.fullFence();
-    }
-
-    @Override
-    public void getBytes(int offset, byte[] into, int index, int length) {
-        real.getBytes(offset, into, index, length);
-    }
-
-    @Override
-    public void putBytes(int offset, byte[] from, int index, int length) {
-        real.putBytes(offset, from, index, length);
-    }
-
-    @Override
-    public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
-        real.copy(offset, source, sourceOffset, length);
-    }
-
-    @Override
-    public void fill(int offset, int length, byte value) {
-        real.fill(offset, length, value);
+        return step(offset, true, () -> memory.getAndAddLong(offset, delta));
     }
 }

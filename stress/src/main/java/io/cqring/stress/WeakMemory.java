@@ -1,6 +1,7 @@
 package io.cqring.stress;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.testing.ForwardingMemory;
 
 /**
  * A memory that breaks one promise, for twins: it lets the shipped classes run on a machine on which one of their ordered
@@ -10,82 +11,15 @@ import io.cqring.memory.QueueMemory;
  * <p>Keeps every promise until {@link #arm}, so that a queue can be made and used before the race. This class forwards all;
  * each twin overrides what it breaks.
  */
-abstract class WeakMemory extends QueueMemory {
-    final QueueMemory memory;
+abstract class WeakMemory extends ForwardingMemory {
     boolean armed;
 
     WeakMemory(QueueMemory memory) {
-        super(memory.sizeBytes());
-        this.memory = memory;
+        super(memory);
     }
 
     final void arm() {
         armed = true;
-    }
-
-    @Override
-    public long getLong(long offset) {
-        return memory.getLong(offset);
-    }
-
-    @Override
-    public void putLong(long offset, long value) {
-        memory.putLong(offset, value);
-    }
-
-    @Override
-    public long getLongOpaque(long offset) {
-        return memory.getLongOpaque(offset);
-    }
-
-    @Override
-    public void putLongOpaque(long offset, long value) {
-        memory.putLongOpaque(offset, value);
-    }
-
-    @Override
-    public long getLongAcquire(long offset) {
-        return memory.getLongAcquire(offset);
-    }
-
-    @Override
-    public void putLongRelease(long offset, long value) {
-        memory.putLongRelease(offset, value);
-    }
-
-    @Override
-    public boolean compareAndSetLong(long offset, long expected, long value) {
-        return memory.compareAndSetLong(offset, expected, value);
-    }
-
-    @Override
-    public long getAndAddLong(long offset, long delta) {
-        return memory.getAndAddLong(offset, delta);
-    }
-
-    @Override
-    public void fullFence() {
-        memory.fullFence();
-    }
-
-    @Override
-    public void getBytes(int offset, byte[] into, int index, int length) {
-        memory.getBytes(offset, into, index, length);
-    }
-
-    @Override
-    public void putBytes(int offset, byte[] from, int index, int length) {
-        memory.putBytes(offset, from, index, length);
-    }
-
-    @Override
-    public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
-        memory.copy(offset, source, sourceOffset, length);
-    }
-
-    @Override
-    public void fill(int offset, int length, byte value) {
-        memory.fill(offset, length, value);
     }
 
     /** A release store that is overtaken by a later one to another word. */
