@@ -181,9 +181,9 @@ class VendorErrorsTest {
                 fails.ringSendDoorbell();
                 rig.settle();
                 final List<String> rest = Rig.poll(cq);
-                assertEquals(List.of("10 WR_FLUSH_ERR", "23 WR_FLUSH_ERR", "24 WR_FLUSH_ERR"), rest.stream()
-                        .sorted()
-                        .toList());
+                assertEquals(
+                        List.of("10 WR_FLUSH_ERR", "23 WR_FLUSH_ERR", "24 WR_FLUSH_ERR"),
+                        rest.stream().sorted().toList());
             }
         }
     }

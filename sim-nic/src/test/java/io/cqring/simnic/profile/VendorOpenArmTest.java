@@ -24,8 +24,7 @@ class VendorOpenArmTest {
 
     private void send(boolean solicited) {
         work.sends(100 + sent, 1);
-        assertTrue(queue.writer()
-                .write(CqeLayout.header(CqeOpcode.RC_SEND, solicited, sent++, QP, 0), 0, 0, 0, 0));
+        assertTrue(queue.writer().write(CqeLayout.header(CqeOpcode.RC_SEND, solicited, sent++, QP, 0), 0, 0, 0, 0));
     }
 
     private List<Long> poll() {
@@ -54,10 +53,12 @@ class VendorOpenArmTest {
     }
 
     static Stream<Arguments> cases() {
-        return Stream.of("mlx5", "irdma 32", "irdma 64", "bnxt_re").flatMap(kind -> Stream.of(ArmMode.values())
-                .flatMap(mode -> Stream.of(false, true).flatMap(seen -> Stream.of(0, 1, 5, 8, 11)
-                        .flatMap(before -> Stream.of(4, 8, 32)
-                                .map(depth -> Arguments.of(kind, mode, seen, before, depth))))));
+        return Stream.of("mlx5", "irdma 32", "irdma 64", "bnxt_re")
+                .flatMap(kind -> Stream.of(ArmMode.values())
+                        .flatMap(mode -> Stream.of(false, true)
+                                .flatMap(seen -> Stream.of(0, 1, 5, 8, 11)
+                                        .flatMap(before -> Stream.of(4, 8, 32)
+                                                .map(depth -> Arguments.of(kind, mode, seen, before, depth))))));
     }
 
     private void prepare(String kind, int before) {
