@@ -750,7 +750,28 @@ final class Device implements Agent {
 
     void recordFailure(Throwable broken) {
         // Edge FAILURE, device end: the exception, then the news of it; the first one stays. Partner: failure.
-        failure.compareAndSet(null, broken);
+        if (failure.compareAndSet(null, broken)) {
+            try {
+                wakeWaiters();
+            } catch (RuntimeException again) {
+                if (again != broken) {
+                    broken.addSuppressed(again);
+                }
+            }
+        }
+    }
+
+    /** No completion will come any more: whoever waits for an event gets one, and can ask why. */
+    private void wakeWaiters() {
+        for (CqPort port : eventPorts) {
+            if (!port.isClosed()) {
+                port.events().wake();
+            }
+        }
+        for (int i = 0; i < eventQueues.size(); i++) {
+            eventQueues.get(i).serve();
+        }
+        releasePorts();
     }
 
     @Override

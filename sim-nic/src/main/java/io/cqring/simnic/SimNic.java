@@ -184,7 +184,9 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * What ended the device: a bug of the device, or of an injected fault.
+     * What ended the device: a bug of the device, or of an injected fault. What was written stays
+     * pollable. An armed queue's event has come then: of a vendor's queue even if there is no completion for it, and none will come; one of the
+     * reference layout needs a completion, so a host that waits for its event should wait with a time limit and ask here.
      *
      * @return the exception; null if the device is well
      */

@@ -1,16 +1,22 @@
 package io.cqring.simnic;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.eq.EventType;
+import io.cqring.eq.Interrupt;
 import io.cqring.memory.QueueMemory;
+import io.cqring.notify.Moderation;
 import io.cqring.simnic.dma.AccessRights;
 import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
+import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.profile.VendorQueue;
+import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpState;
 import io.cqring.simnic.qp.QueuePair;
 import io.cqring.simnic.qp.WqeLayout;
@@ -129,6 +135,56 @@ class VendorErrorsTest {
             rig.a.ringSendDoorbell();
             rig.settle();
             assertEquals(List.of("10 RNR_RETRY_EXC_ERR", "11 WR_FLUSH_ERR"), Rig.poll(rig.aCq));
+        }
+    }
+
+    /** A receive of a queue pair that is in ERR already; the first that is flushed, then more, then after others succeeded. The host sleeps. */
+    @ParameterizedTest
+    @EnumSource(VendorProfile.class)
+    @FieldBug(80)
+    void aReceivePostedInErrorIsFlushedAndWakesTheHost(VendorProfile profile) {
+        for (int succeeded = 0; succeeded < 3; succeeded++) {
+            try (Rig rig = new Rig(profile, 64, 7)) {
+                final VendorEventQueue events = profile.createEventQueue(1, new Interrupt());
+                final VendorQueue cq = profile.createQueue(64, profile.usualBytes(), 13);
+                rig.nic.attach(cq, events, Moderation.OFF);
+                final ProtectionDomain domain = rig.nic.allocateProtectionDomain();
+                final QueuePair fails = rig.nic.createQueuePair(domain, cq, cq, 64, 64);
+                final QueuePair peer = rig.nic.createQueuePair(domain, rig.bCq, rig.bCq, 64, 64);
+                rig.nic.connect(fails, peer);
+                for (int i = 0; i < succeeded; i++) {
+                    fails.postRecv(50 + i, 0, 0, 0);
+                    fails.ringReceiveDoorbell();
+                    peer.postSend(60 + i, 0, 0, 0, SIGNALED);
+                    peer.ringSendDoorbell();
+                    rig.settle();
+                    assertEquals(List.of(50 + i + " SUCCESS"), Rig.poll(cq));
+                }
+                rig.nic.modify(fails, QpState.ERR, new QpAttributes());
+                rig.settle();
+                assertEquals(List.of(), Rig.poll(cq));
+                for (int i = 0; i < 3; i++) {
+                    assertFalse(cq.arm(ArmMode.NEXT));
+                    rig.settle();
+                    assertEquals(0, events.poll((number, toggle) -> {}, 9), "nothing yet");
+                    fails.postRecv(20 + i, 0, 0, 0);
+                    fails.ringReceiveDoorbell();
+                    rig.settle();
+                    assertEquals(1, events.poll((number, toggle) -> cq.onEvent(toggle), 9), "receive " + i);
+                    assertEquals(List.of(20 + i + " WR_FLUSH_ERR"), Rig.poll(cq));
+                    assertEquals(List.of(), Rig.poll(cq));
+                }
+                fails.postRecv(23, 0, 0, 0);
+                fails.postRecv(24, 0, 0, 0);
+                fails.ringReceiveDoorbell();
+                fails.postSend(10, 0, 0, 0, 0);
+                fails.ringSendDoorbell();
+                rig.settle();
+                final List<String> rest = Rig.poll(cq);
+                assertEquals(
+                        List.of("10 WR_FLUSH_ERR", "23 WR_FLUSH_ERR", "24 WR_FLUSH_ERR"),
+                        rest.stream().sorted().toList());
+            }
         }
     }
 

@@ -23,12 +23,7 @@ record EventOptions(PollMode mode, Optional<Moderation> moderation, int eqs, lon
         if (moderated && mode != PollMode.EVENT && mode != PollMode.HYBRID) {
             throw new IllegalArgumentException("--moderation needs --mode event or hybrid, --mode: " + mode.label());
         }
-        moderation.ifPresent(given -> {
-            if (given.count() > 1 && given.periodNs() == 0) {
-                throw new IllegalArgumentException("--moderation needs a period, or fewer completions than the count"
-                        + " are never reported: " + given);
-            }
-        });
+        moderation.ifPresent(EventOptions::requireEnds);
         if (eqs < 1) {
             throw new IllegalArgumentException("--eqs must be 1 to the number of ranks: " + eqs);
         }
@@ -50,6 +45,14 @@ record EventOptions(PollMode mode, Optional<Moderation> moderation, int eqs, lon
         } catch (IllegalArgumentException wrong) {
             throw new IllegalArgumentException(
                     "--moderation must be off, adaptive, or fit: " + wrong.getMessage(), wrong);
+        }
+    }
+
+    /** Refuses a moderation that may hold an event back for ever. */
+    static void requireEnds(Moderation given) {
+        if (given.count() > 1 && given.periodNs() == 0) {
+            throw new IllegalArgumentException("--moderation needs a period, or fewer completions than the count"
+                    + " are never reported: " + given);
         }
     }
 

@@ -53,6 +53,7 @@ final class Mlx5DeviceCommand implements Callable<Integer> {
     private static final int DONE = 2;
 
     private static final long NS_PER_S = 1_000_000_000;
+    private static final long MOST_TIMEOUT_SECONDS = 1_000_000_000;
 
     @Option(names = "--file", paramLabel = "F", required = true, description = "The file to make; it must not exist.")
     private Path file;
@@ -138,12 +139,14 @@ final class Mlx5DeviceCommand implements Callable<Integer> {
             if (start < 0) {
                 throw new IllegalArgumentException("--start must be 0 or more: " + start);
             }
-            if (timeoutSeconds < 1) {
-                throw new IllegalArgumentException("--timeout must be 1 second or more: " + timeoutSeconds);
+            if (timeoutSeconds < 1 || timeoutSeconds > MOST_TIMEOUT_SECONDS) {
+                throw new IllegalArgumentException(
+                        "--timeout must be 1 to " + MOST_TIMEOUT_SECONDS + " seconds: " + timeoutSeconds);
             }
             held = EventOptions.moderation(moderation)
                     .orElseThrow(
                             () -> new IllegalArgumentException("--moderation must be off or COUNT,MICROS: adaptive"));
+            EventOptions.requireEnds(held);
             lines = Mlx5Script.read(script);
             memory = tamper.apply(QueueMemory.create(file, Mlx5Queue.requiredBytes(depth, cqeBytes)));
         } catch (IllegalArgumentException wrong) {

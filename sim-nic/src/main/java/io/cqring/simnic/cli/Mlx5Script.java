@@ -2,6 +2,7 @@ package io.cqring.simnic.cli;
 
 import io.cqring.simnic.profile.Mlx5Cqe;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -46,6 +47,8 @@ final class Mlx5Script {
             for (CSVRecord record : parser) {
                 lines.add(line(record, file + " line " + parser.getCurrentLineNumber()));
             }
+        } catch (UncheckedIOException notCsv) {
+            throw notCsv.getCause();
         }
         if (lines.isEmpty()) {
             throw new IllegalArgumentException(file + ": a script must have a completion");

@@ -125,6 +125,7 @@ final class PerfCommand implements Callable<Integer> {
         require(rounds >= 1, "--rounds must be 1 or more: " + rounds);
         require(window >= 1 && window <= MOST_WINDOW, "--window must be 1 to " + MOST_WINDOW + ": " + window);
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128: " + cqeBytes);
+        requireSuits();
         final List<Way> ways = what == What.TABLE ? seedsTable() : List.of(asked());
         for (int round = 0; round != rounds; round++) { // in turn, so that a slow minute is slow for all
             for (Way way : ways) {
@@ -144,6 +145,25 @@ final class PerfCommand implements Callable<Integer> {
         return 0;
     }
 
+    /** An option that would change nothing is a mistake. */
+    private void requireSuits() {
+        for (String option : what == What.TABLE ? List.of("--mode", "--moderation", "--cqe") : List.<String>of()) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        option + " is not for table, which has its own: "
+                                + spec.commandLine()
+                                        .getParseResult()
+                                        .matchedOption(option)
+                                        .originalStringValues()
+                                        .get(0));
+            }
+        }
+        require(
+                mode != PerfRig.Mode.POLL || moderation.equals("off"),
+                "--moderation needs --mode event, hybrid or interrupt, --mode poll: " + moderation);
+    }
+
     private void require(boolean rule, String message) {
         if (!rule) {
             throw new ParameterException(spec.commandLine(), message);
@@ -154,6 +174,7 @@ final class PerfCommand implements Callable<Integer> {
         final Moderation chosen;
         try {
             chosen = moderation.equals("off") ? Moderation.OFF : Moderation.parse(moderation);
+            EventOptions.requireEnds(chosen);
         } catch (IllegalArgumentException wrong) {
             throw new ParameterException(spec.commandLine(), "--moderation " + moderation + ": " + wrong.getMessage());
         }

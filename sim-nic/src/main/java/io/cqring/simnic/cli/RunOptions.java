@@ -3,6 +3,7 @@ package io.cqring.simnic.cli;
 import io.cqring.memory.CacheLines;
 import io.cqring.simnic.fault.FaultKind;
 import io.cqring.simnic.profile.VendorProfile;
+import io.cqring.simnic.profile.VendorQueue;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -53,7 +54,7 @@ record RunOptions(
                 chunkBytes);
         require(copyLimitBytes >= 0, "--copy-limit must be 0 bytes or more", copyLimitBytes);
         require(window >= 1 && window <= MAX_WINDOW, "--window must be 1 to " + MAX_WINDOW, window);
-        profile.ifPresent(vendor -> requireSuits(vendor, cqeBytes, merge, pollers, depth.isEmpty(), events));
+        profile.ifPresent(vendor -> requireSuits(vendor, cqeBytes, merge, pollers, window, depth, events));
         require(cqeBytes == 32 || cqeBytes == 64 || cqeBytes == 128, "--cqe must be 32, 64 or 128 bytes", cqeBytes);
         require(pollers >= 1 && pollers <= MAX_POLLERS, "--pollers must be 1 to " + MAX_POLLERS, pollers);
         require(!merge || pollers == 1, "--merge needs one poller, --pollers", pollers);
@@ -79,13 +80,28 @@ record RunOptions(
     }
 
     private static void requireSuits(
-            VendorProfile vendor, int cqeBytes, boolean merge, int pollers, boolean auto, EventOptions events) {
+            VendorProfile vendor,
+            int cqeBytes,
+            boolean merge,
+            int pollers,
+            int window,
+            OptionalInt depth,
+            EventOptions events) {
         final String with = " with --profile " + vendor.label();
         require(vendor.hasStride(cqeBytes), "--cqe must be a size that the vendor has" + with, cqeBytes);
         require(pollers == 1, "--pollers must be 1" + with, pollers);
-        if (auto) {
+        require(
+                ChunkLedger.slots(window) <= VendorQueue.MAX_WORK_QUEUE,
+                "--window must be at most " + VendorQueue.MAX_WORK_QUEUE + with,
+                window);
+        if (depth.isEmpty()) {
             throw new IllegalArgumentException("--depth must be a number" + with + ": auto");
         }
+        final int most = vendor.mostEntries(cqeBytes);
+        require(
+                depth.getAsInt() <= most,
+                "--depth must be at most " + most + " with --cqe " + cqeBytes + with,
+                depth.getAsInt());
         if (merge && vendor != VendorProfile.MLX5) {
             throw new IllegalArgumentException(
                     "--merge needs the reference profile or mlx5, --profile: " + vendor.label());

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongConsumer;
+import java.util.function.UnaryOperator;
 import org.agrona.collections.Int2IntHashMap;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
@@ -130,6 +131,17 @@ final class WorkloadRun implements AutoCloseable {
      * @param stepped whether the device is stepped by the host thread, which makes a run repeatable to the byte
      */
     WorkloadRun(Workload workload, RunOptions options, RunReport report, DeviceFaults faults, boolean stepped) {
+        this(workload, options, report, faults, stepped, UnaryOperator.identity());
+    }
+
+    /** For tests: events come through something that changes them. */
+    WorkloadRun(
+            Workload workload,
+            RunOptions options,
+            RunReport report,
+            DeviceFaults faults,
+            boolean stepped,
+            UnaryOperator<EventSource> through) {
         this.workload = workload;
         this.options = options;
         this.report = report;
@@ -147,7 +159,7 @@ final class WorkloadRun implements AutoCloseable {
                 ? new VendorRunQueues(nic, options)
                 : new ReferenceRunQueues(nic, options);
         this.watch = options.events().hasEvents()
-                ? new QueueWatch(options.events().mode(), queues.events(), options.ranks())
+                ? new QueueWatch(options.events().mode(), through.apply(queues.events()), options.ranks())
                 : null;
         this.pace =
                 options.events().pace() == 0 ? null : new Pace(options.events().pace());
@@ -402,9 +414,8 @@ final class WorkloadRun implements AutoCloseable {
         }
         requireNoFailure();
         if (watch != null) {
-            // A queue that sleeps may have its event still to be taken, or held back: only a host that has nothing left
-            // awake
-            // can tell that something is missing, see sleep.
+            // A queue that sleeps may have its event still to be taken, or held back: only a host that has
+            // nothing left awake can tell that something is missing, see sleep.
             return;
         }
         if (nic.isIdle() && !pollers[0].sweep()) { // what the device wrote before it became idle is visible to this

@@ -161,6 +161,14 @@ public final class QueueEvents {
         }
     }
 
+    /** No entry will come any more: answers an open arm, if the ring can answer one without an entry or has one. With the writer's role. */
+    public void wake() {
+        ring.pastArm();
+        if (ring.answerArm()) {
+            event.run();
+        }
+    }
+
     private int raise() {
         if (faults.delaysEvent()) {
             return BUSY;

@@ -40,10 +40,14 @@ final class IrdmaRegion {
         final long wanted = strideBytes == IrdmaCqe.BYTES ? 2L * (entries + 1L) : entries + 1L;
         final long size = Math.max(MIN_SIZE, wanted + (wanted & 1));
         if (entries < 1 || size > MAX_SIZE) {
-            throw new IllegalArgumentException("irdma queues have 1 to "
-                    + (strideBytes == IrdmaCqe.BYTES ? MAX_SIZE / 2 - 1 : MAX_SIZE - 1) + " entries: " + entries);
+            throw new IllegalArgumentException(
+                    "irdma queues have 1 to " + mostEntries(strideBytes) + " entries: " + entries);
         }
         return (int) size;
+    }
+
+    static int mostEntries(int strideBytes) {
+        return strideBytes == IrdmaCqe.BYTES ? MAX_SIZE / 2 - 1 : MAX_SIZE - 1;
     }
 
     static void requireStride(int strideBytes) {

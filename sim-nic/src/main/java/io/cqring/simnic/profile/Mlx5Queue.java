@@ -73,8 +73,25 @@ public final class Mlx5Queue extends VendorQueue {
      * @throws IllegalArgumentException if depth or stride break their rule, or the memory is too small
      */
     public static Mlx5Queue create(QueueMemory memory, int depth, int strideBytes, int number, long start) {
+        return create(memory, depth, strideBytes, number, start, false);
+    }
+
+    /**
+     * As {@link #create(QueueMemory, int, int, int, long)}; the device may write compressed sessions.
+     *
+     * @param memory      where; overwritten
+     * @param depth       entries, a power of two, 1 to 2^22
+     * @param strideBytes bytes per entry, 64 or 128
+     * @param number      number of the queue, 24 bits
+     * @param start       index of the first entry, 0 or more
+     * @param compresses  whether the device may write compressed sessions
+     * @return the queue
+     * @throws IllegalArgumentException if depth or stride break their rule, or the memory is too small
+     */
+    public static Mlx5Queue create(
+            QueueMemory memory, int depth, int strideBytes, int number, long start, boolean compresses) {
         requireRoom(memory, depth, strideBytes);
-        return prime(new Mlx5Queue(memory, depth, strideBytes, number, start, false));
+        return prime(new Mlx5Queue(memory, depth, strideBytes, number, start, compresses));
     }
 
     /**

@@ -248,7 +248,7 @@ public final class Mlx5Writer extends VendorWriter {
         publish(
                 0,
                 Mlx5Cqe.key(stagedQp, 0),
-                entries > 1 ? entries : byteCounts[0],
+                entries > 1 ? entries : byteCounts[0] & 0xFFFF_FFFFL,
                 stagedStamp,
                 Mlx5Cqe.control(
                         wireOpcodes[0],

@@ -11,6 +11,11 @@ public enum VendorProfile {
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
             return Mlx5Queue.create(roundUp(entries), strideBytes, number, false);
         }
+
+        @Override
+        public int mostEntries(int strideBytes) {
+            return Mlx5Region.MAX_DEPTH;
+        }
     },
 
     /** Intel irdma: 32 or 64 bytes, polarity, shadow area. */
@@ -19,6 +24,11 @@ public enum VendorProfile {
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
             return IrdmaQueue.create(entries, strideBytes, number);
         }
+
+        @Override
+        public int mostEntries(int strideBytes) {
+            return IrdmaRegion.mostEntries(strideBytes);
+        }
     },
 
     /** Broadcom bnxt_re: 32 bytes, toggle, aggregated sends. */
@@ -26,6 +36,11 @@ public enum VendorProfile {
         @Override
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
             return BnxtQueue.create(roundUp(entries), number);
+        }
+
+        @Override
+        public int mostEntries(int strideBytes) {
+            return BnxtRegion.MAX_DEPTH;
         }
     };
 
@@ -94,6 +109,14 @@ public enum VendorProfile {
      * @throws IllegalArgumentException if a number breaks the vendor's rule
      */
     public abstract VendorQueue createQueue(int entries, int strideBytes, int number);
+
+    /**
+     * The most completions that a queue can be made for.
+     *
+     * @param strideBytes bytes per entry, see {@link #hasStride}
+     * @return the largest number that {@link #createQueue} takes
+     */
+    public abstract int mostEntries(int strideBytes);
 
     /**
      * Makes an event queue.

@@ -98,6 +98,23 @@ class PerfCommandTest {
     }
 
     @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "lat --moderation 64,16|--moderation needs --mode event, hybrid or interrupt, --mode poll: 64,16",
+                "lat --mode event --moderation 64,0|--moderation 64,0: --moderation needs a period, or fewer completions"
+                        + " than the count are never reported: 64,0",
+                "table --mode event|--mode is not for table, which has its own: event",
+                "table --cqe 32|--cqe is not for table, which has its own: 32",
+                "table --moderation off|--moderation is not for table, which has its own: off"
+            })
+    void whatDoesNotGoTogetherIsOneLineAndNothingRuns(String options, String line) {
+        assertEquals(2, run(("perf " + options).split(" ")));
+        assertEquals("", out.toString());
+        assertEquals("cqring: " + line, err.toString().strip());
+    }
+
+    @ParameterizedTest
     @CsvSource({
         "--mode, sometimes",
         "--moderation, '64'",

@@ -1,14 +1,19 @@
 package io.cqring.simnic.cli;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.simnic.profile.VendorProfile;
+import io.cqring.simnic.profile.VendorQueue;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class RunOptionsTest {
     private static String refusal(int ranks, long chunk, long copyLimit, int cqe, int depth, int window) {
@@ -83,6 +88,57 @@ class RunOptionsTest {
                         false,
                         1,
                         new EventOptions(PollMode.INTERRUPT, EventOptions.moderation("off"), 1, 0)));
+    }
+
+    /** The vendors' own limits: mlx5 2^22 entries; irdma 2^20 slots, one never full, two for each entry of 32 bytes; bnxt_re 2^20. */
+    @ParameterizedTest
+    @CsvSource({
+        "MLX5, 64, 4194304, 4194304",
+        "MLX5, 128, 4194304, 4194304",
+        "IRDMA, 64, 1048575, 524288",
+        "IRDMA, 32, 524287, 262144",
+        "BNXT_RE, 32, 1048576, 1048576"
+    })
+    void theDeepestQueueOfAProfileIsAcceptedAndTwiceOfItRefusedByName(
+            VendorProfile profile, int cqe, int most, int deepest) {
+        final EventOptions polling = EventOptions.POLLING;
+        new RunOptions(2, 8, 8, cqe, OptionalInt.of(deepest), 64, 1, false, 1, polling, Optional.of(profile));
+        assertEquals(
+                "--depth must be at most " + most + " with --cqe " + cqe + " with --profile " + profile.label() + ": "
+                        + 2 * deepest,
+                refusedWith(profile, cqe, OptionalInt.of(2 * deepest), false, 1, polling));
+        final VendorQueue made = profile.createQueue(deepest, cqe, 1);
+        assertTrue(made.depth() >= deepest);
+        assertThrows(IllegalArgumentException.class, () -> profile.createQueue(2 * deepest, cqe, 1));
+        assertThrows(IllegalArgumentException.class, () -> profile.createQueue(most + 1, cqe, 1));
+    }
+
+    /** 32,768 entries of a work queue; so many chunks under way take a work queue of the next power of two. */
+    @ParameterizedTest
+    @EnumSource(VendorProfile.class)
+    void aWindowThatAVendorsWorkQueueCannotHoldIsRefused(VendorProfile profile) {
+        for (int window : new int[] {32_768, 32_769, 65_536}) {
+            final OptionalInt depth = OptionalInt.of(1 << 17);
+            final Executable make = () -> new RunOptions(
+                    2,
+                    8,
+                    8,
+                    profile.usualBytes(),
+                    depth,
+                    window,
+                    1,
+                    false,
+                    1,
+                    EventOptions.POLLING,
+                    Optional.of(profile));
+            if (window == 32_768) {
+                assertDoesNotThrow(make);
+            } else {
+                assertEquals(
+                        "--window must be at most 32768 with --profile " + profile.label() + ": " + window,
+                        assertThrows(IllegalArgumentException.class, make).getMessage());
+            }
+        }
     }
 
     @Test
