@@ -34,17 +34,17 @@ class VanishedTest {
     /** A sleeper that nobody wakes sleeps longer than the test may take. */
     private static final long LONG_S = 1_000;
 
-    private static final RuntimeException BROKEN = new RuntimeException("injected");
+    private final RuntimeException broken = new RuntimeException("injected");
 
     /** Dies instead of writing the entry after so many. */
-    private static DeviceFaults dyingAfter(int entries) {
+    private DeviceFaults dyingAfter(int entries) {
         return new DeviceFaults() {
             private int written;
 
             @Override
             public Fate entryFate() {
                 if (written++ == entries) {
-                    throw BROKEN;
+                    throw broken;
                 }
                 return Fate.WRITTEN;
             }
@@ -58,10 +58,10 @@ class VanishedTest {
         pair.ringSendDoorbell();
     }
 
-    private static void assertDead(SimNic nic) {
-        assertSame(BROKEN, nic.failure());
+    private void assertDead(SimNic nic) {
+        assertSame(broken, nic.failure());
         assertSame(
-                BROKEN,
+                broken,
                 assertThrows(IllegalStateException.class, nic::allocateProtectionDomain)
                         .getCause());
         assertThrows(IllegalStateException.class, nic::step);

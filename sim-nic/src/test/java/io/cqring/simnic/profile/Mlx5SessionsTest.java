@@ -31,7 +31,6 @@ class Mlx5SessionsTest {
 
     /** The ring as the tables say, and what must come out of it. */
     private static final class Model {
-        final long start;
         final int depth;
         final int strideBytes;
         final byte[] ring;
@@ -44,7 +43,6 @@ class Mlx5SessionsTest {
         long counter;
 
         Model(long start, int depth, int strideBytes, long counter) {
-            this.start = start;
             this.depth = depth;
             this.strideBytes = strideBytes;
             this.counter = counter;

@@ -89,7 +89,7 @@ class Mlx5StoresTest {
             final List<String> taken = memory.take();
             assertEquals("release " + RECORD, taken.get(taken.size() - 1), "given back after the last store to a slot");
             for (String store : taken) {
-                assertTrue(store.equals("release " + RECORD) || store.startsWith("plain ") && compresses, store);
+                assertTrue(store.equals("release " + RECORD) || (compresses && store.startsWith("plain ")), store);
             }
         }
     }
