@@ -1,6 +1,7 @@
 package io.cqring.stress;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.profile.VendorQueue;
 import java.util.ArrayDeque;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
@@ -16,27 +17,46 @@ final class Slices {
     /** Room for the rows of three writers and two 128-byte entries. */
     static final int BYTES = Region.FIRST_ROW + 3 * 128 + 2 * 128;
 
+    /** For a vendor's queue. */
+    static final Slices OF_VENDORS = new Slices(Vendor.BYTES);
+
+    /** For the driver's end of one. */
+    static final Slices OF_DRIVERS = new Slices((int) VendorQueue.scratchBytes());
+
     private static final int KEPT_PER_THREAD = 4;
 
-    private static final ConcurrentLinkedQueue<QueueMemory> SHARED = new ConcurrentLinkedQueue<>();
-    private static final ThreadLocal<ArrayDeque<QueueMemory>> OWN = ThreadLocal.withInitial(ArrayDeque::new);
+    private static final Slices USUAL = new Slices(BYTES);
 
-    private Slices() {}
+    private final ConcurrentLinkedQueue<QueueMemory> shared = new ConcurrentLinkedQueue<>();
+    private final ThreadLocal<ArrayDeque<QueueMemory>> own = ThreadLocal.withInitial(ArrayDeque::new);
+    private final int bytes;
+
+    private Slices(int bytes) {
+        this.bytes = bytes;
+    }
 
     static QueueMemory take() {
-        QueueMemory slice = OWN.get().pollLast();
-        if (slice == null) {
-            slice = SHARED.poll();
-        }
-        return slice == null ? QueueMemory.allocate(BYTES) : slice;
+        return USUAL.lend();
     }
 
     static void giveBack(QueueMemory slice) {
-        ArrayDeque<QueueMemory> own = OWN.get();
-        if (own.size() < KEPT_PER_THREAD) {
-            own.addLast(slice);
+        USUAL.receive(slice);
+    }
+
+    QueueMemory lend() {
+        QueueMemory slice = own.get().pollLast();
+        if (slice == null) {
+            slice = shared.poll();
+        }
+        return slice == null ? QueueMemory.allocate(bytes) : slice;
+    }
+
+    void receive(QueueMemory slice) {
+        ArrayDeque<QueueMemory> kept = own.get();
+        if (kept.size() < KEPT_PER_THREAD) {
+            kept.addLast(slice);
         } else {
-            SHARED.add(slice);
+            shared.add(slice);
         }
     }
 }

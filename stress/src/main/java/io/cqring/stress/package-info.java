@@ -1,5 +1,5 @@
 /**
- * Proofs of core's ordering edges, on the shipped classes, with twins that must fail.
+ * Proofs of the ordering edges of core and of sim-nic's vendors' rings, on the shipped classes, with twins that must fail.
  *
  * <pre>
  *   StressRunner ── runs, then Judgement decides: a forbidden outcome, a twin that nobody convicted, a missing test: exit 1

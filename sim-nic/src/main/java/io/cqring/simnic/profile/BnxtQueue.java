@@ -19,7 +19,7 @@ public final class BnxtQueue extends VendorQueue {
     private static final int SEND_MASK = 0xFFFF;
     private static final int RECEIVE_MASK = 0xF_FFFF;
 
-    private final QueueMemory doorbells = QueueMemory.allocate(BnxtRegion.RING);
+    private final QueueMemory doorbells;
     private final BnxtWriter writer;
     private final List<DriverQp> flushedSends = new ArrayList<>();
     private final List<DriverQp> flushedReceives = new ArrayList<>();
@@ -33,11 +33,24 @@ public final class BnxtQueue extends VendorQueue {
     private int epoch;
     private int eventToggle;
 
-    private BnxtQueue(int depth, int number) {
-        super(number, BnxtRegion.MAX_NUMBER);
-        this.ring = BnxtRegion.allocate(depth);
+    private BnxtQueue(QueueMemory doorbells, QueueMemory scratch, VendorRing ring, int number) {
+        super(number, BnxtRegion.MAX_NUMBER, scratch);
+        this.doorbells = doorbells;
+        this.ring = ring;
         this.writer = new BnxtWriter(doorbells, ring);
         enableArms();
+    }
+
+    /**
+     * Bytes that {@link #create(QueueMemory, QueueMemory, int, int)} needs.
+     *
+     * @param depth entries
+     * @return bytes
+     * @throws IllegalArgumentException if the depth breaks its rule
+     */
+    public static long requiredBytes(int depth) {
+        BnxtRegion.requireDepth(depth);
+        return BnxtRegion.bytes(depth);
     }
 
     /**
@@ -50,7 +63,25 @@ public final class BnxtQueue extends VendorQueue {
      */
     public static BnxtQueue create(int depth, int number) {
         BnxtRegion.requireDepth(depth);
-        return new BnxtQueue(depth, number);
+        return new BnxtQueue(QueueMemory.allocate(BnxtRegion.RING), scratch(), BnxtRegion.allocate(depth), number);
+    }
+
+    /**
+     * Makes a queue in given memory; a later resize puts its ring elsewhere.
+     *
+     * @param memory where; overwritten
+     * @param scratch {@link #scratchBytes} for the host end
+     * @param depth  entries, a power of two, 1 to 2^20
+     * @param number number of the queue, 20 bits
+     * @return the queue
+     * @throws IllegalArgumentException if the depth breaks its rule, or the memory is too small
+     */
+    public static BnxtQueue create(QueueMemory memory, QueueMemory scratch, int depth, int number) {
+        if (memory.sizeBytes() < requiredBytes(depth)) {
+            throw new IllegalArgumentException("memory must have " + requiredBytes(depth)
+                    + " bytes for a bnxt_re queue of " + depth + ": " + memory.sizeBytes());
+        }
+        return new BnxtQueue(memory, scratch, BnxtRegion.clear(memory, depth), number);
     }
 
     @Override
@@ -107,9 +138,8 @@ public final class BnxtQueue extends VendorQueue {
     }
 
     private long base(long entry) {
-        // Edge CQ-OWN of a vendor's ring, host end: the word with the toggle, then the others. Partner:
-        // BnxtWriter.publish.
-        // Weaker: words of the lap before are taken. Shown by VendorThreadsTest.
+        // Edge VENDOR-OWN, host end: the word with the toggle, then the others. Partner: BnxtWriter.publish.
+        // Weaker (opaque): words of the lap before are taken. Shown by VendorRingStress.
         return ring.memory().getLongAcquire(entry + BnxtCqe.BASE);
     }
 
@@ -243,7 +273,7 @@ public final class BnxtQueue extends VendorQueue {
         boolean beyond = false;
         for (int looked = 0; looked < in.depth(); looked++) {
             final long entry = in.entryAt(slot);
-            // Edge CQ-OWN of a vendor's ring, host end, as in base.
+            // Edge VENDOR-OWN, host end, as in base.
             final long base = in.memory().getLongAcquire(entry + BnxtCqe.BASE);
             if (BnxtCqe.toggle(base) != expected) {
                 return;
@@ -310,9 +340,9 @@ public final class BnxtQueue extends VendorQueue {
     // ---- Words for the device
 
     private void publishConsumed() {
-        // Edge CQ-CREDIT of a vendor's ring, host end: the last loads from the slots, then the index that gives them
-        // back. Partner:
-        // BnxtWriter.readConsumed. Weaker: the device overwrites an entry that is still being read.
+        // Edge VENDOR-CREDIT, host end: the last loads from the slots, then the index that gives them back.
+        // Partner: BnxtWriter.readConsumed. Weaker (opaque): the device overwrites an entry that is still being
+        // read. Shown by VendorRingStress.
         doorbells.putLongRelease(BnxtRegion.CONSUMER, doorbell(BnxtRegion.TYPE_CQ, eventToggle));
     }
 
@@ -326,7 +356,8 @@ public final class BnxtQueue extends VendorQueue {
         if (BnxtCqe.toggle(base(ring.entryAt(head))) == phase) {
             return true;
         }
-        // Edge ARM of a vendor's ring, host end. Partner: BnxtWriter.pastArm, which looks again and again.
+        // Edge VENDOR-ARM, host end: the consumer index, then the arm. Partner: BnxtWriter.pastArm, which looks
+        // again and again. Weaker (opaque): an event for what was polled before. Shown by VendorThreadsTest.
         doorbells.putLongRelease(
                 BnxtRegion.ARM,
                 doorbell(
@@ -342,8 +373,9 @@ public final class BnxtQueue extends VendorQueue {
     }
 
     private void enableArms() {
-        // Edge ARM of a vendor's ring, host end, as in arm. Partner: BnxtWriter.pastArm.
-        doorbells.putLongRelease(BnxtRegion.ARM_ENABLE, doorbell(BnxtRegion.TYPE_ARM_ENABLE, eventToggle));
+        // Edge VENDOR-ARM, host end: nothing but the word itself; without it the device leaves the arm for its
+        // next pass. Partner: BnxtWriter.pastArm. Weaker (plain): the store may be put off.
+        doorbells.putLongOpaque(BnxtRegion.ARM_ENABLE, doorbell(BnxtRegion.TYPE_ARM_ENABLE, eventToggle));
     }
 
     // ---- Resize
@@ -380,8 +412,9 @@ public final class BnxtQueue extends VendorQueue {
         head = 0;
         phase = 1;
         publishConsumed();
-        // Edge CQ-CREDIT of a vendor's ring, host end: the index in the new ring, then the acknowledgement. Partner:
-        // BnxtWriter.readAck. Weaker: an index of the old ring is taken for one of the new.
+        // Edge VENDOR-CREDIT, host end: the index in the new ring, then the acknowledgement. Partner:
+        // BnxtWriter.readAck. Weaker (opaque): an index of the old ring is taken for one of the new, and entries
+        // are overwritten. Shown by VendorRingStress.
         doorbells.putLongRelease(BnxtRegion.CUT_OFF_ACK, doorbell(BnxtRegion.TYPE_CUT_OFF_ACK, resizeToggle));
     }
 }

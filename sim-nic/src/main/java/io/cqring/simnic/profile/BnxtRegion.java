@@ -46,6 +46,16 @@ final class BnxtRegion {
         }
     }
 
+    static long bytes(int depth) {
+        return RING + (long) depth * BnxtCqe.BYTES;
+    }
+
+    /** The ring behind the doorbells, of zeros as {@link #allocate}'s; so are the doorbells. */
+    static VendorRing clear(QueueMemory memory, int depth) {
+        memory.fill(0, (int) bytes(depth), (byte) 0);
+        return new VendorRing(memory, RING, depth, BnxtCqe.BYTES, 0);
+    }
+
     /** A ring of zeros: the toggle is 1 on the first lap. */
     static VendorRing allocate(int depth) {
         return new VendorRing(QueueMemory.allocate((long) depth * BnxtCqe.BYTES), 0, depth, BnxtCqe.BYTES, 0);

@@ -173,9 +173,8 @@ public final class BnxtWriter extends VendorWriter {
         at.putLong(entry, word0);
         at.putLong(entry + BnxtCqe.WORD_1, word1);
         at.putLong(entry + 16, 0);
-        // Edge CQ-OWN of a vendor's ring, device end: the other words, then the one with the toggle. Partner:
-        // BnxtQueue.base.
-        // Weaker: the host takes words of the lap before. Shown by VendorThreadsTest.
+        // Edge VENDOR-OWN, device end: the other words, then the one with the toggle. Partner: BnxtQueue.base.
+        // Weaker (opaque): the host takes words of the lap before. Shown by VendorRingStress.
         at.putLongRelease(entry + BnxtCqe.BASE, base);
         produced++;
     }
@@ -188,10 +187,9 @@ public final class BnxtWriter extends VendorWriter {
                 return;
             }
         }
-        // Edge CQ-CREDIT of a vendor's ring, device end: the doorbell, then the stores into the slots it gives back.
-        // Partner:
-        // BnxtQueue.publishConsumed. Weaker: an entry is overwritten that the host still reads. Shown by
-        // VendorThreadsTest.
+        // Edge VENDOR-CREDIT, device end: the doorbell, then the stores into the slots it gives back. Partner:
+        // BnxtQueue.publishConsumed. Weaker (opaque): an entry is overwritten that the host still reads. Shown by
+        // VendorRingStress.
         final long word = doorbells.getLongAcquire(BnxtRegion.CONSUMER);
         final int laps = 2 * ring.depth();
         final int position = (BnxtRegion.epoch(word) ^ firstEpoch) * ring.depth() + BnxtRegion.index(word);
@@ -199,9 +197,9 @@ public final class BnxtWriter extends VendorWriter {
     }
 
     private void readAck() {
-        // Edge CQ-CREDIT of a vendor's ring, device end: the acknowledgement, then the consumer index of the new ring.
-        // Partner:
-        // BnxtQueue.switchRings. Weaker: an index of the old ring is taken for one of the new.
+        // Edge VENDOR-CREDIT, device end: the acknowledgement, then the consumer index of the new ring. Partner:
+        // BnxtQueue.switchRings. Weaker (opaque): an index of the old ring is taken for one of the new, and
+        // entries are overwritten. Shown by VendorRingStress.
         final long word = doorbells.getLongAcquire(BnxtRegion.CUT_OFF_ACK);
         if (BnxtRegion.type(word) == BnxtRegion.TYPE_CUT_OFF_ACK && BnxtRegion.toggle(word) == resizeToggle) {
             awaitsAck = false;
@@ -211,10 +209,11 @@ public final class BnxtWriter extends VendorWriter {
 
     @Override
     public long pastArm() {
-        // Edge ARM of a vendor's ring, device end: a look at both words on each pass. Partner: BnxtQueue.armRing,
-        // onEvent.
+        // Edge VENDOR-ARM, device end: a look at the arm on each pass, then the consumer index. Partner:
+        // BnxtQueue.armRing. Weaker (opaque): an event for what was polled before. Shown by VendorThreadsTest.
+        // The other word says nothing but itself; partner: BnxtQueue.enableArms.
         final long word = doorbells.getLongAcquire(BnxtRegion.ARM);
-        final long enabled = doorbells.getLongAcquire(BnxtRegion.ARM_ENABLE);
+        final long enabled = doorbells.getLongOpaque(BnxtRegion.ARM_ENABLE);
         if (word != armSeen && BnxtRegion.toggle(enabled) == eventToggle) {
             armSeen = word;
             armed = BnxtRegion.toggle(word) == eventToggle;

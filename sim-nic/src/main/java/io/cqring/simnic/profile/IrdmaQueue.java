@@ -21,7 +21,7 @@ public final class IrdmaQueue extends VendorQueue {
     /** From {@link #takeFrom}: an entry whose extension is not there yet. What lies behind it must wait too. */
     private static final int LATE = -2;
 
-    private final QueueMemory shadow = QueueMemory.allocate(IrdmaRegion.RING);
+    private final QueueMemory shadow;
     private final IrdmaWriter writer;
     private final ArrayDeque<Cursor> old = new ArrayDeque<>();
     private Cursor current;
@@ -69,11 +69,24 @@ public final class IrdmaQueue extends VendorQueue {
         }
     }
 
-    private IrdmaQueue(int size, int strideBytes, int number) {
-        super(number, MAX_NUMBER);
-        final VendorRing ring = IrdmaRegion.allocate(size, strideBytes);
+    private IrdmaQueue(QueueMemory shadow, QueueMemory scratch, VendorRing ring, int number) {
+        super(number, MAX_NUMBER, scratch);
+        this.shadow = shadow;
         this.current = new Cursor(ring);
         this.writer = new IrdmaWriter(shadow, ring, number);
+    }
+
+    /**
+     * Bytes that {@link #create(QueueMemory, QueueMemory, int, int, int)} needs.
+     *
+     * @param entries     completions
+     * @param strideBytes bytes per slot, 32 or 64
+     * @return bytes
+     * @throws IllegalArgumentException if a number breaks its rule
+     */
+    public static long requiredBytes(int entries, int strideBytes) {
+        IrdmaRegion.requireStride(strideBytes);
+        return IrdmaRegion.bytes(IrdmaRegion.size(entries, strideBytes), strideBytes);
     }
 
     /**
@@ -87,7 +100,28 @@ public final class IrdmaQueue extends VendorQueue {
      */
     public static IrdmaQueue create(int entries, int strideBytes, int number) {
         IrdmaRegion.requireStride(strideBytes);
-        return new IrdmaQueue(IrdmaRegion.size(entries, strideBytes), strideBytes, number);
+        final VendorRing ring = IrdmaRegion.allocate(IrdmaRegion.size(entries, strideBytes), strideBytes);
+        return new IrdmaQueue(QueueMemory.allocate(IrdmaRegion.RING), scratch(), ring, number);
+    }
+
+    /**
+     * Makes a queue in given memory; a later resize puts its ring elsewhere.
+     *
+     * @param memory      where; overwritten
+     * @param scratch     {@link #scratchBytes} for the host end
+     * @param entries     as in {@link #create(int, int, int)}
+     * @param strideBytes bytes per slot, 32 or 64
+     * @param number      number of the queue
+     * @return the queue
+     * @throws IllegalArgumentException if a number breaks its rule, or the memory is too small
+     */
+    public static IrdmaQueue create(QueueMemory memory, QueueMemory scratch, int entries, int strideBytes, int number) {
+        if (memory.sizeBytes() < requiredBytes(entries, strideBytes)) {
+            throw new IllegalArgumentException("memory must have " + requiredBytes(entries, strideBytes)
+                    + " bytes for an irdma queue of " + entries + " x " + strideBytes + ": " + memory.sizeBytes());
+        }
+        final VendorRing ring = IrdmaRegion.clear(memory, IrdmaRegion.size(entries, strideBytes), strideBytes);
+        return new IrdmaQueue(memory, scratch, ring, number);
     }
 
     @Override
@@ -141,9 +175,9 @@ public final class IrdmaQueue extends VendorQueue {
     }
 
     private static long control(VendorRing ring, long entry) {
-        // Edge CQ-OWN of a vendor's ring, host end: the word with VALID, then the others; the same again for an
-        // extension.
-        // Partner: IrdmaWriter.release. Weaker: words of the lap before are taken. Shown by VendorThreadsTest.
+        // Edge VENDOR-OWN, host end: the word with VALID, then the others; the same again for an extension, which
+        // a device may write after the entry. Partner: IrdmaWriter.release. Weaker (opaque): words of the lap
+        // before are taken. Shown by VendorRingStress.
         return ring.memory().getLongAcquire(entry + IrdmaCqe.CONTROL);
     }
 
@@ -244,9 +278,9 @@ public final class IrdmaQueue extends VendorQueue {
     }
 
     private void publishHead() {
-        // Edge CQ-CREDIT of a vendor's ring, host end: the last loads from the slot, then the head that gives it back.
-        // Partner:
-        // IrdmaWriter.readConsumed. Weaker: the device overwrites an entry that is still being read.
+        // Edge VENDOR-CREDIT, host end: the last loads from the slot, then the head that gives it back. Partner:
+        // IrdmaWriter.readConsumed. Weaker (opaque): the device overwrites an entry that is still being read.
+        // Shown by VendorRingStress.
         shadow.putLongRelease(IrdmaRegion.HEAD, current.head);
     }
 
@@ -293,14 +327,15 @@ public final class IrdmaQueue extends VendorQueue {
                 | (mode == ArmMode.NEXT ? IrdmaRegion.ARM_NEXT : 0);
         storeArmWord();
         rings++;
-        // Edge ARM of a vendor's ring, host end: the word, then the doorbell. Partner: IrdmaWriter.readDoorbell.
+        // Edge VENDOR-ARM, host end: arm word and head, then the doorbell. Partner: IrdmaWriter.readDoorbell.
+        // Weaker (opaque): the device takes the last arm's word for this one's. Shown by VendorThreadsTest.
         shadow.putLongRelease(IrdmaRegion.DOORBELL, (long) rings << 32 | number());
         return false;
     }
 
     private void storeArmWord() {
-        // Edge ARM of a vendor's ring, host end, as in armRing. Without a doorbell it arms nothing.
-        shadow.putLongRelease(IrdmaRegion.ARM, armWord | (resizes & IrdmaRegion.RESIZES_MASK));
+        // Edge VENDOR-ARM, host end: the doorbell that follows orders it. Without a doorbell it arms nothing.
+        shadow.putLongOpaque(IrdmaRegion.ARM, armWord | (resizes & IrdmaRegion.RESIZES_MASK));
     }
 
     @Override

@@ -56,6 +56,16 @@ final class IrdmaRegion {
         }
     }
 
+    static long bytes(int size, int strideBytes) {
+        return RING + (long) size * strideBytes;
+    }
+
+    /** The ring behind the shadow area, of zeros as {@link #allocate}'s; so are the words of the host. */
+    static VendorRing clear(QueueMemory memory, int size, int strideBytes) {
+        memory.fill(0, (int) bytes(size, strideBytes), (byte) 0);
+        return new VendorRing(memory, RING, size, strideBytes, 0);
+    }
+
     /** A ring of zeros: VALID is 1 on the first lap. */
     static VendorRing allocate(int size, int strideBytes) {
         return new VendorRing(QueueMemory.allocate((long) size * strideBytes), 0, size, strideBytes, 0);

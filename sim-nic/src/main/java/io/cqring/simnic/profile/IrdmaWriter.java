@@ -104,9 +104,9 @@ public final class IrdmaWriter extends VendorWriter {
     }
 
     private void release(long entry, long control) {
-        // Edge CQ-OWN of a vendor's ring, device end: the other words of an entry or extension, then the one with
-        // VALID. Partner:
-        // IrdmaQueue.control. Weaker: the host takes words of the lap before. Shown by VendorThreadsTest.
+        // Edge VENDOR-OWN, device end: the other words of an entry or extension, then the one with VALID.
+        // Partner: IrdmaQueue.control. Weaker (opaque): the host takes words of the lap before. Shown by
+        // VendorRingStress.
         ring.memory().putLongRelease(entry + IrdmaCqe.CONTROL, control);
     }
 
@@ -135,9 +135,9 @@ public final class IrdmaWriter extends VendorWriter {
 
     @Override
     void readConsumed() {
-        // Edge CQ-CREDIT of a vendor's ring, device end: the head, then the stores into the slots before it. Partner:
-        // IrdmaQueue.publishHead. Weaker: an entry is overwritten that the host still reads. Shown by
-        // VendorThreadsTest.
+        // Edge VENDOR-CREDIT, device end: the head, then the stores into the slots before it. Partner:
+        // IrdmaQueue.publishHead. Weaker (opaque): an entry is overwritten that the host still reads. Shown by
+        // VendorRingStress.
         final long head = shadow.getLongAcquire(IrdmaRegion.HEAD);
         if (head < 0 || head >= ring.depth()) {
             advanceConsumed(Long.MAX_VALUE); // not believed
@@ -151,13 +151,14 @@ public final class IrdmaWriter extends VendorWriter {
     }
 
     private void readDoorbell() {
-        // Edge ARM of a vendor's ring, device end: a look at the doorbell on each pass, then the word. Partner:
-        // IrdmaQueue.armRing.
+        // Edge VENDOR-ARM, device end: a look at the doorbell on each pass, then arm word and head. Partner:
+        // IrdmaQueue.armRing. Weaker (opaque): the last arm's word is taken for this one's. Shown by
+        // VendorThreadsTest.
         final long rung = shadow.getLongAcquire(IrdmaRegion.DOORBELL);
         if (rung != doorbellSeen) {
             doorbellSeen = rung;
             armed = true;
-            armedSolicited = (shadow.getLong(IrdmaRegion.ARM) & IrdmaRegion.ARM_NEXT) == 0;
+            armedSolicited = (shadow.getLongOpaque(IrdmaRegion.ARM) & IrdmaRegion.ARM_NEXT) == 0;
             carried = 0;
         }
     }

@@ -24,8 +24,15 @@ public final class Mlx5Queue extends VendorQueue {
     private int sessionLength;
     private int sessionDone;
 
-    private Mlx5Queue(QueueMemory memory, int depth, int strideBytes, int number, long start, boolean compresses) {
-        super(number, Mlx5Region.INDEX_MASK);
+    private Mlx5Queue(
+            QueueMemory memory,
+            QueueMemory scratch,
+            int depth,
+            int strideBytes,
+            int number,
+            long start,
+            boolean compresses) {
+        super(number, Mlx5Region.INDEX_MASK, scratch);
         this.memory = memory;
         this.compresses = compresses;
         this.ring = Mlx5Region.ring(memory, Mlx5Region.RING, depth, strideBytes);
@@ -58,7 +65,7 @@ public final class Mlx5Queue extends VendorQueue {
      */
     public static Mlx5Queue create(int depth, int strideBytes, int number, boolean compresses) {
         final QueueMemory memory = QueueMemory.allocate(requiredBytes(depth, strideBytes));
-        return prime(new Mlx5Queue(memory, depth, strideBytes, number, 0, compresses));
+        return prime(new Mlx5Queue(memory, scratch(), depth, strideBytes, number, 0, compresses));
     }
 
     /**
@@ -73,7 +80,25 @@ public final class Mlx5Queue extends VendorQueue {
      * @throws IllegalArgumentException if depth or stride break their rule, or the memory is too small
      */
     public static Mlx5Queue create(QueueMemory memory, int depth, int strideBytes, int number, long start) {
-        return create(memory, depth, strideBytes, number, start, false);
+        return create(memory, scratch(), depth, strideBytes, number, start);
+    }
+
+    /**
+     * Makes a queue in given memory, as {@link #create(QueueMemory, int, int, int, long)}, and allocates none.
+     *
+     * @param memory      where; overwritten
+     * @param scratch     {@link #scratchBytes} for the host end
+     * @param depth       entries, a power of two, 1 to 2^22
+     * @param strideBytes bytes per entry, 64 or 128
+     * @param number      number of the queue, 24 bits
+     * @param start       index of the first entry
+     * @return the queue
+     * @throws IllegalArgumentException if depth or stride break their rule, or a memory is too small
+     */
+    public static Mlx5Queue create(
+            QueueMemory memory, QueueMemory scratch, int depth, int strideBytes, int number, long start) {
+        requireRoom(memory, depth, strideBytes);
+        return prime(new Mlx5Queue(memory, scratch, depth, strideBytes, number, start, false));
     }
 
     /**
@@ -91,7 +116,7 @@ public final class Mlx5Queue extends VendorQueue {
     public static Mlx5Queue create(
             QueueMemory memory, int depth, int strideBytes, int number, long start, boolean compresses) {
         requireRoom(memory, depth, strideBytes);
-        return prime(new Mlx5Queue(memory, depth, strideBytes, number, start, compresses));
+        return prime(new Mlx5Queue(memory, scratch(), depth, strideBytes, number, start, compresses));
     }
 
     /**
@@ -107,7 +132,7 @@ public final class Mlx5Queue extends VendorQueue {
      */
     public static Mlx5Queue attach(QueueMemory memory, int depth, int strideBytes, int number, long start) {
         requireRoom(memory, depth, strideBytes);
-        return new Mlx5Queue(memory, depth, strideBytes, number, start, false);
+        return new Mlx5Queue(memory, scratch(), depth, strideBytes, number, start, false);
     }
 
     private static void requireRoom(QueueMemory memory, int depth, int strideBytes) {
@@ -172,9 +197,9 @@ public final class Mlx5Queue extends VendorQueue {
     }
 
     private long control(long entry) {
-        // Edge CQ-OWN of a vendor's ring, host end: the word with the owner bit, then the others. Partner:
-        // Mlx5Writer.release, or
-        // a device of another process. Weaker: words of the lap before are taken. Shown by Mlx5PeerIT.
+        // Edge VENDOR-OWN, host end: the word with the owner bit, then the others. Partner: Mlx5Writer.release,
+        // or a device of another process. Weaker (opaque): words of the lap before are taken. Shown by
+        // VendorRingStress.
         return Long.reverseBytes(ring.memory().getLongAcquire(entry + Mlx5Cqe.CONTROL));
     }
 
@@ -315,9 +340,9 @@ public final class Mlx5Queue extends VendorQueue {
     // ---- Words for the device
 
     private void publishConsumed() {
-        // Edge CQ-CREDIT of a vendor's ring, host end: the last loads from the slots, then the record that gives them
-        // back. Partner:
-        // Mlx5Writer.readConsumed. Weaker: the device overwrites an entry that is still being read.
+        // Edge VENDOR-CREDIT, host end: the last loads from the slots, then the record that gives them back.
+        // Partner: Mlx5Writer.readConsumed. Weaker (opaque): the device overwrites an entry that is still being
+        // read. Shown by VendorRingStress.
         memory.putLongRelease(Mlx5Region.RECORD, Mlx5Region.records((int) consumed & Mlx5Region.INDEX_MASK, armWord));
     }
 
@@ -328,10 +353,10 @@ public final class Mlx5Queue extends VendorQueue {
                 | (mode == ArmMode.SOLICITED ? Mlx5Region.SOLICITED : 0)
                 | ((int) consumed & Mlx5Region.INDEX_MASK);
         publishConsumed(); // the arm record lies in the same word
-        // Edge ARM of a vendor's ring, host end: the record, then the doorbell. Partner: Mlx5Writer.readDoorbell. No
-        // fence: the
-        // device looks again and again, and compares the index.
-        memory.putLongRelease(Mlx5Region.DOORBELL, Long.reverseBytes((long) armWord << 32 | (number() & 0xFFFF_FFFFL)));
+        // Edge VENDOR-ARM, host end: nothing but the word itself, which carries the index. Partner:
+        // Mlx5Writer.readDoorbell. No fence: the device looks again and again. Weaker (plain): the store may be
+        // put off. Shown by VendorThreadsTest.
+        memory.putLongOpaque(Mlx5Region.DOORBELL, Long.reverseBytes((long) armWord << 32 | (number() & 0xFFFF_FFFFL)));
         return false;
     }
 

@@ -199,8 +199,9 @@ public final class Mlx5Writer extends VendorWriter {
     }
 
     private void release(long entry, long control) {
-        // Edge CQ-OWN of a vendor's ring, device end: the words of the entry, then the one with the owner bit. Partner:
-        // Mlx5Queue.control, or a real driver. Weaker: the host takes words of the lap before. Shown by Mlx5PeerIT.
+        // Edge VENDOR-OWN, device end: the words of the entry, or of a session's minis, then the one with the
+        // owner bit. Partner: Mlx5Queue.control, or a real driver. Weaker (opaque): the host takes words of the
+        // lap before. Shown by VendorRingStress.
         ring.memory().putLongRelease(entry + Mlx5Cqe.CONTROL, Long.reverseBytes(control));
     }
 
@@ -271,19 +272,19 @@ public final class Mlx5Writer extends VendorWriter {
 
     @Override
     void readConsumed() {
-        // Edge CQ-CREDIT of a vendor's ring, device end: the record, then the stores into the slots it gives back.
-        // Partner:
-        // Mlx5Queue.publishConsumed, or a real driver. Weaker: an entry is overwritten that the host still reads.
+        // Edge VENDOR-CREDIT, device end: the record, then the stores into the slots it gives back. Partner:
+        // Mlx5Queue.publishConsumed, or a real driver. Weaker (opaque): an entry is overwritten that the host
+        // still reads. Shown by VendorRingStress.
         final int index = Mlx5Region.consumerIndex(memory.getLongAcquire(Mlx5Region.RECORD));
         advanceConsumed((index - (int) consumed) & Mlx5Region.INDEX_MASK);
     }
 
     private void readDoorbell() {
-        // Edge ARM of a vendor's ring, device end: a look at the word on each pass. Partner: Mlx5Queue.arm, or a real
-        // driver.
-        // The driver has no fence between its store and its last look at the ring, so the device must look again and
-        // again.
-        final long rung = Long.reverseBytes(memory.getLongAcquire(Mlx5Region.DOORBELL));
+        // Edge VENDOR-ARM, device end: a look at the word on each pass; it carries the index, so opaque is
+        // enough. Partner: Mlx5Queue.armRing, or a real driver: it has no fence between its store and its last
+        // look at the ring, so the device must look again and again. Weaker (plain): the load may be hoisted.
+        // Shown by VendorThreadsTest.
+        final long rung = Long.reverseBytes(memory.getLongOpaque(Mlx5Region.DOORBELL));
         if (rung == doorbellSeen || rung == Mlx5Region.UNRUNG) {
             return;
         }

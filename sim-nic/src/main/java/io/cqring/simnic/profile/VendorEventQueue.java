@@ -27,7 +27,7 @@ public final class VendorEventQueue {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, 0);
-                // Edge EQ-OWN of a vendor's queue, device end, as in post.
+                // Edge VENDOR-EQ-OWN, device end, as in post.
                 memory.putLongRelease(entry + ownerOffset, Long.reverseBytes((number & 0xFF_FFFFL) << 32 | valid));
             }
 
@@ -44,7 +44,7 @@ public final class VendorEventQueue {
         IRDMA(8, 0, 1) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
-                // Edge EQ-OWN of a vendor's queue, device end, as in post.
+                // Edge VENDOR-EQ-OWN, device end, as in post.
                 memory.putLongRelease(entry, (long) valid << 63 | number);
             }
 
@@ -62,7 +62,7 @@ public final class VendorEventQueue {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, (long) number << 32 | toggle << 6 | CQ_NOTIFICATION);
-                // Edge EQ-OWN of a vendor's queue, device end, as in post.
+                // Edge VENDOR-EQ-OWN, device end, as in post.
                 memory.putLongRelease(entry + ownerOffset, valid);
             }
 
@@ -111,11 +111,15 @@ public final class VendorEventQueue {
 
     private static final int CONSUMER = 0;
     private static final int ARM = CacheLines.SEPARATION_BYTES;
+    private static final int RING = 2 * CacheLines.SEPARATION_BYTES;
     private static final int ARM_COUNT_SHIFT = 32;
+    private static final int MAX_DEPTH = 1 << 22;
 
     private final Format format;
-    private final QueueMemory doorbells = QueueMemory.allocate(2L * CacheLines.SEPARATION_BYTES);
-    private final QueueMemory ring;
+
+    /** Two doorbells, then the ring. */
+    private final QueueMemory memory;
+
     private final Interrupt interrupt;
     private final int depth;
     private final int log2Depth;
@@ -132,19 +136,59 @@ public final class VendorEventQueue {
     private long arms;
 
     VendorEventQueue(Format format, int depth, Interrupt interrupt) {
-        if (depth < 1 || Integer.bitCount(depth) != 1) {
-            throw new IllegalArgumentException("depth must be a power of two: " + depth);
-        }
+        this(format, QueueMemory.allocate(bytes(format, depth)), depth, interrupt);
+    }
+
+    private VendorEventQueue(Format format, QueueMemory memory, int depth, Interrupt interrupt) {
         this.format = format;
         this.depth = depth;
         this.log2Depth = Integer.numberOfTrailingZeros(depth);
         this.interrupt = Objects.requireNonNull(interrupt, "interrupt");
-        this.ring = QueueMemory.allocate((long) depth * format.strideBytes);
+        this.memory = memory;
+        memory.fill(0, (int) bytes(format, depth), (byte) 0);
         if (format.firstValid == 0) {
             for (int slot = 0; slot < depth; slot++) {
-                format.write(ring, (long) slot * format.strideBytes, 0, 0, 1);
+                format.write(memory, entry(slot), 0, 0, 1);
             }
         }
+    }
+
+    private static long bytes(Format format, int depth) {
+        if (depth < 1 || depth > MAX_DEPTH || Integer.bitCount(depth) != 1) {
+            throw new IllegalArgumentException("depth must be a power of two, 1 to " + MAX_DEPTH + ": " + depth);
+        }
+        return RING + (long) depth * format.strideBytes;
+    }
+
+    /**
+     * Bytes that {@link #create} needs.
+     *
+     * @param profile the vendor
+     * @param depth   entries, a power of two, 1 to 2^22
+     * @return bytes
+     * @throws IllegalArgumentException if the depth breaks its rule
+     */
+    public static long requiredBytes(VendorProfile profile, int depth) {
+        return bytes(Format.valueOf(profile.name()), depth);
+    }
+
+    /**
+     * Makes a queue in given memory.
+     *
+     * @param profile   the vendor
+     * @param memory    where; overwritten
+     * @param depth     entries, a power of two, 1 to 2^22
+     * @param interrupt what it raises
+     * @return the queue
+     * @throws IllegalArgumentException if the depth breaks its rule, or the memory is too small
+     */
+    public static VendorEventQueue create(VendorProfile profile, QueueMemory memory, int depth, Interrupt interrupt) {
+        final long needed = requiredBytes(profile, depth);
+        if (memory.sizeBytes() < needed) {
+            throw new IllegalArgumentException(
+                    "memory must have " + needed + " bytes for an event queue of " + depth + ": " + memory.sizeBytes());
+        }
+        return new VendorEventQueue(Format.valueOf(profile.name()), memory, depth, interrupt);
     }
 
     private int validAt(long sequence) {
@@ -152,7 +196,7 @@ public final class VendorEventQueue {
     }
 
     private long entry(long sequence) {
-        return (sequence & (depth - 1)) * format.strideBytes;
+        return RING + (sequence & (depth - 1)) * format.strideBytes;
     }
 
     // ---- Device end
@@ -166,18 +210,20 @@ public final class VendorEventQueue {
      */
     public boolean post(int number, int toggle) {
         if (produced - consumedSeen == depth) {
-            // Edge EQ-CREDIT of a vendor's queue, device end: the index, then the store into the slot. Partner: poll.
-            consumedSeen = doorbells.getLongAcquire(CONSUMER);
+            // Edge VENDOR-EQ-CREDIT, device end: the index, then the stores into the slot. Partner: poll. Weaker
+            // (opaque): the handler gets words of the next lap. Shown by VendorEventStress.
+            consumedSeen = memory.getLongAcquire(CONSUMER);
         }
         if (produced - consumedSeen == depth) {
             overruns++;
             interrupt.raise(); // whoever waits must look at all queues
             return false;
         }
-        // Edge EQ-OWN of a vendor's queue, device end: the entry, and the completion it is about, then the owner bit.
-        // Partner: poll.
-        // Weaker: the host polls the completion queue before the completion is there. Shown by VendorThreadsTest.
-        format.write(ring, entry(produced), number, toggle, validAt(produced));
+        // Edge VENDOR-EQ-OWN, device end: the other word, and the completion it is about, then the owner bit.
+        // Partner: poll. Weaker (opaque): the host polls the completion queue before the completion is there;
+        // where an event has two words, it gets one of the lap before. Shown by VendorThreadsTest,
+        // VendorEventStress.
+        format.write(memory, entry(produced), number, toggle, validAt(produced));
         produced++;
         serve();
         return true;
@@ -185,8 +231,9 @@ public final class VendorEventQueue {
 
     /** Raises the interrupt if the host has armed the queue and an entry is there. Device thread, on each pass: it must not sleep for long. */
     public void serve() {
-        // Edge EQ-ARM of a vendor's queue, device end: a look at the word on each pass. Partner: arm.
-        final long word = doorbells.getLongAcquire(ARM);
+        // Edge VENDOR-EQ-ARM, device end: a look at the word on each pass; it carries the index, so opaque is
+        // enough. Partner: arm. Weaker (plain): the load may be hoisted. Shown by VendorThreadsTest.
+        final long word = memory.getLongOpaque(ARM);
         if (word != armSeen) {
             armSeen = word;
             armed = true;
@@ -211,20 +258,21 @@ public final class VendorEventQueue {
         try {
             while (consumed - first != budget) {
                 final long entry = entry(consumed);
-                // Edge EQ-OWN of a vendor's queue, host end: the owner bit, then the entry and what it is about.
-                // Partner: post.
-                final long word = ring.getLongAcquire(entry + format.ownerOffset);
+                // Edge VENDOR-EQ-OWN, host end: the owner bit, then the other word, and what it is about.
+                // Partner: post. Weaker (opaque): a word of the lap before. Shown by VendorEventStress.
+                final long word = memory.getLongAcquire(entry + format.ownerOffset);
                 if (format.valid(word) != validAt(consumed)) {
                     break;
                 }
                 consumed++;
-                handler.onEvent(format.number(ring, entry, word), format.toggle(ring, entry));
+                handler.onEvent(format.number(memory, entry, word), format.toggle(memory, entry));
             }
         } finally {
             if (consumed != first) { // also when the handler throws: its event counts as taken
-                // Edge EQ-CREDIT of a vendor's queue, host end: the last loads from the slots, then the index.
-                // Partner: post.
-                doorbells.putLongRelease(CONSUMER, consumed);
+                // Edge VENDOR-EQ-CREDIT, host end: the last loads from the slots, then the index. Partner: post.
+                // Weaker (opaque): the device overwrites an event that is still being read. Shown by
+                // VendorEventStress.
+                memory.putLongRelease(CONSUMER, consumed);
             }
         }
         return (int) (consumed - first);
@@ -233,9 +281,9 @@ public final class VendorEventQueue {
     /** Asks for one interrupt, at once if there is an entry that has not been polled. */
     public void arm() {
         arms++;
-        // Edge EQ-ARM of a vendor's queue, host end. Partner: serve, which looks again and again and compares the
-        // index.
-        doorbells.putLongRelease(ARM, arms << ARM_COUNT_SHIFT | (consumed & 0xFFFF_FFFFL));
+        // Edge VENDOR-EQ-ARM, host end: nothing but the word itself. Partner: serve, which looks again and again
+        // and compares the index. Weaker (plain): the store may be put off. Shown by VendorThreadsTest.
+        memory.putLongOpaque(ARM, arms << ARM_COUNT_SHIFT | (consumed & 0xFFFF_FFFFL));
     }
 
     /**

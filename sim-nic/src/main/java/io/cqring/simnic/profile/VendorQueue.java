@@ -8,6 +8,7 @@ import io.cqring.cq.CompletionWriter;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.cq.OverrunPolicy;
+import io.cqring.memory.QueueMemory;
 import io.cqring.simnic.qp.PostedWork;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -38,10 +39,8 @@ public abstract class VendorQueue {
     /** Completions decoded at a time: what {@code ibv_poll_cq} is usually asked for, and more. */
     private static final int DECODED = 64;
 
-    private final CompletionQueue decoded = CompletionQueue.ofCapacity(DECODED)
-            .overrunPolicy(OverrunPolicy.BACKPRESSURE)
-            .create();
-    private final CompletionWriter decoder = decoded.writer();
+    private final CompletionQueue decoded;
+    private final CompletionWriter decoder;
     private final Int2ObjectHashMap<DriverQp> queuePairs = new Int2ObjectHashMap<>();
     private final int number;
     private long strays;
@@ -75,11 +74,31 @@ public abstract class VendorQueue {
         }
     }
 
-    VendorQueue(int number, int largest) {
+    /** The memory is for the driver's own use. */
+    VendorQueue(int number, int largest, QueueMemory scratch) {
         if (number < 0 || number > largest) {
             throw new IllegalArgumentException("number of a queue must be 0 to " + largest + ": " + number);
         }
         this.number = number;
+        this.decoded = CompletionQueue.ofCapacity(DECODED)
+                .overrunPolicy(OverrunPolicy.BACKPRESSURE)
+                .memory(scratch)
+                .create();
+        this.decoder = decoded.writer();
+    }
+
+    /**
+     * Bytes that a driver needs for itself, whatever the vendor: what {@code create} with given memory takes as scratch.
+     *
+     * @return bytes
+     */
+    public static long scratchBytes() {
+        return CompletionQueue.ofCapacity(DECODED).requiredBytes();
+    }
+
+    /** Scratch of a queue's own. */
+    static QueueMemory scratch() {
+        return QueueMemory.allocate(scratchBytes());
     }
 
     /**

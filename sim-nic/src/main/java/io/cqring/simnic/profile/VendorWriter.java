@@ -7,7 +7,7 @@ import io.cqring.simnic.moderation.ArmedRing;
  * as that vendor's device does.
  *
  * <p><b>Role:</b> the device thread. <b>Progress:</b> wait-free. <b>Visibility:</b> what the device stored before is visible to the host
- * that polls the entry (edge CQ-OWN, as in core).
+ * that polls the entry (edge VENDOR-OWN).
  */
 public abstract class VendorWriter implements ArmedRing {
     /** Entries ever written, from the start index on. */

@@ -39,6 +39,12 @@ class Mlx5StoresTest {
             super.putLong(offset, value);
         }
 
+        @Override
+        public void putLongOpaque(long offset, long value) {
+            stores.add("opaque " + offset);
+            super.putLongOpaque(offset, value);
+        }
+
         List<String> take() {
             final List<String> taken = List.copyOf(stores);
             stores.clear();
@@ -74,7 +80,7 @@ class Mlx5StoresTest {
         memory.take();
         for (int lap = 0; lap < 3; lap++) {
             queue.arm(ArmMode.NEXT);
-            assertEquals(List.of("release " + RECORD, "release " + DOORBELL), memory.take());
+            assertEquals(List.of("release " + RECORD, "opaque " + DOORBELL), memory.take());
             send(queue.writer(), false, 3 * lap);
             assertEntry(memory.take(), RING + 3 * lap % 8 * 64);
             send(queue.writer(), true, 3 * lap + 1);
