@@ -763,6 +763,7 @@ final class Device implements Agent {
 
     /** No completion will come any more: whoever waits for an event gets one, and can ask why. */
     private void wakeWaiters() {
+        post(EventType.INTERNAL_ERROR, 0, 0, 0);
         for (CqPort port : eventPorts) {
             if (!port.isClosed()) {
                 port.events().wake();

@@ -184,9 +184,10 @@ public final class SimNic implements AutoCloseable {
     }
 
     /**
-     * What ended the device: a bug of the device, or of an injected fault. What was written stays
-     * pollable. An armed queue's event has come then: of a vendor's queue even if there is no completion for it, and none will come; one of the
-     * reference layout needs a completion, so a host that waits for its event should wait with a time limit and ask here.
+     * What ended the device: a bug of the device, or of an injected fault. Its last {@link #asynchronousEvents event} is then
+     * {@link EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. What was written stays pollable; what was not will
+     * never complete. An armed queue's event has come then: of a vendor's queue even if there is no completion for it; one of the reference
+     * layout needs a completion, so a host that sleeps there needs the asynchronous event, or a time limit, to learn of it.
      *
      * @return the exception; null if the device is well
      */
@@ -542,6 +543,7 @@ public final class SimNic implements AutoCloseable {
      *   SRQ_RQ_LIMIT         a shared receive queue has fewer receives than its limit: its number. Once, then the limit is gone
      *   SRQ_LAST_WQE         a queue pair in ERR takes no more from the queue it shares: the number of the queue pair
      *   SRQ_CATAS_ERROR      a shared receive queue has an impossible doorbell record: its number
+     *   INTERNAL_ERROR       the device has failed and does nothing any more, see {@link #failure}
      * </pre>
      *
      * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link EventQueue#overruns}).

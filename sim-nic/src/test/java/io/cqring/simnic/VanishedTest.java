@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionQueue;
+import io.cqring.eq.EventQueue;
+import io.cqring.eq.EventType;
 import io.cqring.eq.Interrupt;
 import io.cqring.notify.CompletionChannel;
 import io.cqring.notify.Moderation;
@@ -65,6 +67,29 @@ class VanishedTest {
                 assertThrows(IllegalStateException.class, nic::allocateProtectionDomain)
                         .getCause());
         assertThrows(IllegalStateException.class, nic::step);
+    }
+
+    /** Whoever waits for what goes wrong is woken too, and told that all is over. */
+    @Test
+    void theLastAsynchronousEventSaysSo() throws InterruptedException {
+        try (SimNic nic =
+                SimNic.builder().maxQueuePairs(4).faults(dyingAfter(0)).create()) {
+            final ProtectionDomain domain = nic.allocateProtectionDomain();
+            final CompletionQueue queue = CompletionQueue.ofCapacity(16).create();
+            nic.attach(queue);
+            final QueuePair pair = nic.createQueuePair(domain, queue, queue, 8, 8);
+            nic.connect(pair, pair);
+            final EventQueue what = nic.asynchronousEvents();
+            assertFalse(what.arm());
+            final long seen = what.interrupt().count();
+            nic.start(new YieldingIdleStrategy());
+            post(pair, 0, 1);
+            assertTrue(what.interrupt().await(seen, TimeUnit.SECONDS.toNanos(LONG_S)));
+            assertDead(nic);
+            final List<EventType> told = new ArrayList<>();
+            what.poll((type, number, subType, syndrome, detail) -> told.add(type), 9);
+            assertEquals(List.of(EventType.INTERNAL_ERROR), told);
+        }
     }
 
     /** What was written before wakes the sleeper though its time had not come, and can be polled. */
