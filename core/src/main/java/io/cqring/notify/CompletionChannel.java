@@ -602,6 +602,13 @@ public final class CompletionChannel implements AutoCloseable {
         }
     }
 
+    /** As {@link #getEvent}, for all that have come, and acknowledges them. For {@link ReadyQueues}. False if time ran out. */
+    boolean takeEvents(Sleepers.Taker taker, long nanos) throws InterruptedException {
+        final long start = System.nanoTime();
+        sleepers.doorbell().silence();
+        return sleepers.waitForAll(taker, start, nanos);
+    }
+
     /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
     boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
         return sleepers.waitFor(openMember(queue), System.nanoTime(), nanos) != null;
