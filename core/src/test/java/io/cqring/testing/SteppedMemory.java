@@ -1,6 +1,7 @@
 package io.cqring.testing;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.memory.RoleLock;
 import java.util.function.LongSupplier;
 
 /**
@@ -36,8 +37,17 @@ public final class SteppedMemory extends QueueMemory {
      * @param bytes size
      */
     public SteppedMemory(long bytes) {
-        super((int) bytes);
-        this.real = QueueMemory.allocate(bytes);
+        this(QueueMemory.allocate(bytes));
+    }
+
+    /**
+     * Other memory, for instance a file; who uses that directly is not stopped.
+     *
+     * @param real the memory
+     */
+    public SteppedMemory(QueueMemory real) {
+        super((int) real.sizeBytes());
+        this.real = real;
     }
 
     /**
@@ -97,6 +107,11 @@ public final class SteppedMemory extends QueueMemory {
         hook.at(false);
         access.run();
         hook.at(true);
+    }
+
+    @Override
+    public RoleLock roleLock(String role) {
+        return real.roleLock(role);
     }
 
     @Override
