@@ -46,7 +46,7 @@ public final class SteppedMemory extends QueueMemory {
      * @param real the memory
      */
     public SteppedMemory(QueueMemory real) {
-        super((int) real.sizeBytes());
+        super(real.sizeBytes());
         this.real = real;
     }
 
