@@ -169,7 +169,12 @@ public final class Explorer {
 
         @Override
         public String toString() {
-            return getName() + (ended ? " (ended)" : parked ? " (parked)" : awaited != null ? " (waits)" : wanted != null ? " (wants a lock)" : "");
+            return getName()
+                    + (ended
+                            ? " (ended)"
+                            : parked
+                                    ? " (parked)"
+                                    : awaited != null ? " (waits)" : wanted != null ? " (wants a lock)" : "");
         }
     }
 
@@ -573,6 +578,7 @@ public final class Explorer {
         }
     }
 
+    @SuppressWarnings("WaitNotInLoop") // the loop is that of who calls it
     public static long awaitNanos(Condition condition, long nanos) throws InterruptedException {
         Worker self = self();
         if (self == null) {
