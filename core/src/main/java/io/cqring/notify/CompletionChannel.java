@@ -602,6 +602,13 @@ public final class CompletionChannel implements AutoCloseable {
         }
     }
 
+    /** As {@link #getEvent}, for all that have come, and acknowledges them. For {@link ReadyQueues}. False if time ran out. */
+    boolean takeEvents(Sleepers.Taker taker, long nanos) throws InterruptedException {
+        final long start = System.nanoTime();
+        sleepers.doorbell().silence();
+        return sleepers.waitForAll(taker, start, nanos);
+    }
+
     /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
     boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
         return sleepers.waitFor(openMember(queue), System.nanoTime(), nanos) != null;
@@ -648,11 +655,7 @@ public final class CompletionChannel implements AutoCloseable {
             final int wanted = plan.wanted(now);
             // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
             // reported by it, what comes later raises the event.
-            if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : poller.arm(ArmMode.NEXT, wanted)) {
-                // After the arm: what comes from now on raises an event of its own.
-                if (called && poller != null && queue.size() + poller.undelivered() > poller.batch()) {
-                    passOn(member); // we shall leave entries behind
-                }
+            if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : arm(poller, wanted, called ? member : null)) {
                 return true;
             }
             if (departed != reported) {
@@ -664,6 +667,27 @@ public final class CompletionChannel implements AutoCloseable {
                 return false;
             }
             called = sleepers.waitFor(member, now, left) != null;
+        }
+    }
+
+    /**
+     * Arms for one of many pollers. It may have been woken by the last event of the queue, and others wait for it too: tells the next, if
+     * entries will be left, or if the queue has ended since, whose end then raised no event, as it was not armed.
+     *
+     * @param woken whose event has woken this poller; null if none has
+     */
+    private boolean arm(CompletionPoller poller, int wanted, Member woken) {
+        final CompletionQueue queue = poller.queue();
+        boolean othersToo = true; // if arm throws: closed
+        try {
+            final boolean ready = poller.arm(ArmMode.NEXT, wanted);
+            // After the arm: what comes from now on raises an event of its own.
+            othersToo = ready && (queue.isDead() || queue.size() + poller.undelivered() > poller.batch());
+            return ready;
+        } finally {
+            if (othersToo && woken != null) {
+                passOn(woken);
+            }
         }
     }
 

@@ -9,6 +9,8 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import org.agrona.concurrent.BusySpinIdleStrategy;
+import org.agrona.concurrent.IdleStrategy;
 
 /**
  * Feeds the completions of one queue to one handler: whether it polls or sleeps, and on which thread, is an option, and the
@@ -43,6 +45,10 @@ public final class CompletionConsumer {
     private final Executor executor;
     private final int budget;
     private final Moderation moderation;
+
+    /** Between polls that find nothing, in mode POLL. */
+    private final IdleStrategy idle;
+
     private final Runnable task = this::runTask;
 
     /** One word per counter: stored by whoever polls, opaque, because any thread may look. */
@@ -78,6 +84,7 @@ public final class CompletionConsumer {
         this.executor = chosen.executor;
         this.budget = Math.min(chosen.budget, queue.capacity());
         this.moderation = chosen.moderation;
+        this.idle = chosen.idle == null ? BusySpinIdleStrategy.INSTANCE : chosen.idle;
     }
 
     /**
@@ -180,8 +187,9 @@ public final class CompletionConsumer {
             if (channel.isClosed()) {
                 throw CompletionChannel.channelClosed();
             }
-            Thread.onSpinWait();
+            idle.idle(0);
         }
+        idle.reset();
         return true;
     }
 
@@ -395,6 +403,7 @@ public final class CompletionConsumer {
         private Executor executor;
         private int budget = DEFAULT_BUDGET;
         private Moderation moderation = Moderation.OFF;
+        private IdleStrategy idle;
 
         private Builder(CompletionQueue queue, CompletionHandler handler) {
             this.queue = Objects.requireNonNull(queue, "queue");
@@ -465,6 +474,19 @@ public final class CompletionConsumer {
         }
 
         /**
+         * Sets what the run calls do between polls that find nothing: {@code idle(0)} after each such poll, {@code reset()} after one that
+         * found something. Unless told otherwise they spin, with {@link Thread#onSpinWait}. A strategy that parks puts off the end of the wait
+         * (its time, an interrupt, a close) by as long as it parks.
+         *
+         * @param idle what to do, on the thread that waits; one strategy is for one consumer. Only with mode POLL, on the waiting thread
+         * @return this
+         */
+        public Builder idleStrategy(IdleStrategy idle) {
+            this.idle = Objects.requireNonNull(idle, "idle strategy");
+            return this;
+        }
+
+        /**
          * Makes the consumer.
          *
          * @return the consumer
@@ -483,6 +505,10 @@ public final class CompletionConsumer {
             if (!moderation.isOff() && (polls || context != ConsumerContext.INTERRUPT)) {
                 throw new IllegalArgumentException("moderation needs a mode that sleeps, and onWaitingThread(): "
                         + moderation + " with mode " + mode + " and context " + context);
+            }
+            if (idle != null && (!polls || context != ConsumerContext.INTERRUPT)) {
+                throw new IllegalArgumentException("an idle strategy needs mode POLL, and onWaitingThread(): " + idle
+                        + " with mode " + mode + " and context " + context);
             }
             return new CompletionConsumer(this);
         }

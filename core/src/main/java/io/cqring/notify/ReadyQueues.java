@@ -25,6 +25,11 @@ public final class ReadyQueues {
     /** The same, to find one in. */
     private final Set<CompletionQueue> isAwake = new HashSet<>();
 
+    /** A sender has left, which is told once all that it published has been polled. */
+    private final Set<CompletionQueue> left = new HashSet<>();
+
+    private final Sleepers.Taker taker = this::take;
+
     /**
      * The queues of a channel that will be added.
      *
@@ -48,8 +53,10 @@ public final class ReadyQueues {
      *
      * @param timeout the most time to wait; 0 only looks
      * @param unit    its unit
-     * @return a queue in which something is ready, or that died of an overrun, so that a poll says so; null if time ran out. A queue that
-     *     was closed is forgotten
+     * @return a queue in which something is ready, or that died of an overrun, so that a poll says so; null if time ran out. Also, once, a
+     *     queue in a file of which a sender has left, by closing or by the death of its process, and only when all that it published has been
+     *     polled: {@link CompletionChannel#departedSenders} says so, and {@link CompletionChannel#connectedSenders} whether another is there.
+     *     A queue that was closed is forgotten
      * @throws IllegalArgumentException if the time is negative
      * @throws IllegalStateException    if the channel is closed, or another thread polls a queue
      * @throws InterruptedException     if the thread is interrupted and nothing is ready; its interrupt flag is cleared
@@ -61,15 +68,13 @@ public final class ReadyQueues {
         while (true) {
             if (!looked) { // so that busy queues do not keep others' events waiting
                 looked = true;
-                while (take(0)) {
-                    // all that are there
-                }
+                channel.takeEvents(taker, 0);
             }
             final CompletionQueue ready = firstReady();
             if (ready != null) {
                 return ready;
             }
-            if (!take(Math.max(0, nanos - (System.nanoTime() - start)))) {
+            if (!channel.takeEvents(taker, Math.max(0, nanos - (System.nanoTime() - start)))) {
                 return null;
             }
         }
@@ -90,28 +95,27 @@ public final class ReadyQueues {
         return null;
     }
 
-    private static boolean isReady(CompletionQueue queue) {
+    private boolean isReady(CompletionQueue queue) {
         try {
-            // Looks into the ring: where there are many writers, the count says too much, and would keep us awake.
-            return queue.peek() != null || queue.arm(ArmMode.NEXT);
+            // Looks into the ring: where there are many writers, the count says too much, and would keep us awake. A
+            // sender that left did so before this look, which finds all that it published.
+            return queue.peek() != null || queue.arm(ArmMode.NEXT) || left.remove(queue);
         } catch (CqOverrunException dead) {
             return true; // a poll says so
         } catch (IllegalStateException e) {
             if (queue.isClosed()) {
+                left.remove(queue);
                 return false;
             }
             throw e;
         }
     }
 
-    private boolean take(long nanos) throws InterruptedException {
-        final CompletionQueue queue = channel.getEvent(nanos, TimeUnit.NANOSECONDS);
-        if (queue == null) {
-            return false;
+    private void take(CompletionQueue queue, boolean senderLeft) {
+        if (senderLeft) {
+            left.add(queue);
         }
-        channel.ack(queue, 1);
         wake(queue);
-        return true;
     }
 
     private void wake(CompletionQueue queue) {

@@ -1,5 +1,6 @@
 package io.cqring.notify;
 
+import io.cqring.cq.CompletionQueue;
 import io.cqring.eq.EventHandler;
 import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventWriter;
@@ -94,6 +95,35 @@ final class Sleepers {
      * @return whose event it was; also {@code wanted} if that is closed or dead, or if who waits for it is to look; null if time ran out
      */
     Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
+        return waitFor(wanted, null, start, nanos);
+    }
+
+    /**
+     * Waits for an event of any member, and takes all that have come, acknowledged, each with what it tells of senders that have left. Called
+     * without the lock, which is taken once however many they are.
+     *
+     * @param taker called for each, with the lock held
+     * @param start  as in {@link #waitFor(Member, long, long)}, as the next
+     * @param nanos  the most time to wait
+     * @return false if time ran out
+     */
+    boolean waitForAll(Taker taker, long start, long nanos) throws InterruptedException {
+        return waitFor(null, taker, start, nanos) != null;
+    }
+
+    /** Takes events in place of {@link CompletionChannel#getEvent}. */
+    @FunctionalInterface
+    interface Taker {
+        /**
+         * An event of a queue.
+         *
+         * @param queue whose
+         * @param left  senders of it have left since somebody was last told of that; counts as told
+         */
+        void take(CompletionQueue queue, boolean left);
+    }
+
+    private Member waitFor(Member wanted, Taker taker, long start, long nanos) throws InterruptedException {
         final Waiter self = new Waiter(wanted);
         lock.lock();
         try {
@@ -106,6 +136,9 @@ final class Sleepers {
                 dealOut();
                 final Member got = take(wanted);
                 if (got != null) {
+                    if (taker != null) {
+                        takeAll(got, taker);
+                    }
                     return got;
                 }
                 if (self.called || (wanted != null && isClosed(wanted))) {
@@ -352,6 +385,15 @@ final class Sleepers {
             member = ready.poll();
         }
         return null;
+    }
+
+    private void takeAll(Member first, Taker taker) {
+        for (Member member = first; member != null; member = take(null)) {
+            member.acked++; // at once: nobody sees that it was owed
+            final boolean left = member.departed != member.reported;
+            member.reported = member.departed;
+            taker.take(member.queue, left);
+        }
     }
 
     // ---- Counters and life

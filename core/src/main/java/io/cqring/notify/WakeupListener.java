@@ -32,7 +32,7 @@ final class WakeupListener implements AutoCloseable {
 
     /** Whom to tell. All calls come from the listener's thread. */
     interface Peers {
-        /** A sender has connected. What it published before is not announced again. */
+        /** A sender has connected. What it published before is not announced again, nor by a byte: who is told is to look. */
         void came();
 
         /** Something may have come. */

@@ -116,7 +116,7 @@ public final class WakeupSender implements EventSink, AutoCloseable {
         }
     }
 
-    /** Connects and sends a byte: an event that came before may have found nobody. */
+    /** Connects. No byte is needed: the listener looks when it accepts, and so finds an event that came before and found nobody. */
     private boolean open() {
         SocketChannel made = null;
         try {
@@ -126,7 +126,7 @@ public final class WakeupSender implements EventSink, AutoCloseable {
             if (made.connect(address)) { // else more than can wait there are waiting, and the listener will look
                 connection = made;
                 connections++;
-                return wake();
+                return true;
             }
         } catch (IOException | RuntimeException nobodyListens) {
             // so it is: the region says what has come, and whoever listens next looks there

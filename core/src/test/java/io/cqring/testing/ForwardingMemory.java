@@ -1,6 +1,7 @@
 package io.cqring.testing;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.memory.RoleLock;
 
 /** A memory that is another one: for tests that change some of what it does. */
 public abstract class ForwardingMemory extends QueueMemory {
@@ -15,6 +16,11 @@ public abstract class ForwardingMemory extends QueueMemory {
     protected ForwardingMemory(QueueMemory memory) {
         super(memory.sizeBytes());
         this.memory = memory;
+    }
+
+    @Override
+    public RoleLock roleLock(String role) {
+        return memory.roleLock(role);
     }
 
     @Override

@@ -35,7 +35,16 @@ public final class SteppedMemory extends ForwardingMemory {
      * @param bytes size
      */
     public SteppedMemory(long bytes) {
-        super(QueueMemory.allocate(bytes));
+        this(QueueMemory.allocate(bytes));
+    }
+
+    /**
+     * Other memory, for instance a file; who uses that directly is not stopped.
+     *
+     * @param real the memory
+     */
+    public SteppedMemory(QueueMemory real) {
+        super(real);
     }
 
     /**

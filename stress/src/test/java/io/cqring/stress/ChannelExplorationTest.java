@@ -43,7 +43,7 @@ class ChannelExplorationTest {
 
     private static int explore(HookedClasses classes, int deviations, boolean storesAreHeldBack, String scenario) {
         // Those with more than one poller of a queue are named so.
-        boolean shared = scenario.contains("share") || scenario.contains("serve");
+        boolean shared = scenario.contains("share") || scenario.contains("serve") || scenario.contains("arm ");
         try {
             Constructor<?> rig =
                     classes.loadClass(ChannelRig.class.getName()).getConstructor(String.class, boolean.class);
@@ -96,6 +96,8 @@ class ChannelExplorationTest {
                 "serveBriefly | serve | write 0, write 1",
                 "arm 0, arm 1; serveOne | serveOne | write 0, write 1",
                 "arm 0; shareOne 1 | serveOne, write 1 | write 0",
+                // A waiter that leaves, interrupted, as its event comes: it is another's.
+                "interruptSelf, shareOrLeave 0 | serve | write 0, look",
             })
     void nobodySleepsThatAnotherWasToWake(String scenario) {
         assertSound(1, true, scenario);
@@ -103,7 +105,13 @@ class ChannelExplorationTest {
 
     /** All orders with two deviations. */
     @ParameterizedTest
-    @ValueSource(strings = {"host 0 1 | host 1 1 | write 0, write 1", "host 0 1 | host 1 1, write 0 | write 1"})
+    @ValueSource(
+            strings = {
+                "host 0 1 | host 1 1 | write 0, write 1",
+                "host 0 1 | host 1 1, write 0 | write 1",
+                // Two pollers of a queue that ends as it wakes one of them.
+                "shareToEnd 0 | shareToEnd 0 | write 0, closeQueue 0",
+            })
     void nobodySleepsThatAnotherWasToWakeInTwoDeviations(String scenario) {
         assertSound(2, false, scenario);
     }
@@ -115,6 +123,8 @@ class ChannelExplorationTest {
                 "host 0 1 | write 0",
                 "hostUntilClose 0 2 | write 0, close",
                 "hostUntilClose 0 2 | write 0, closeQueue 0",
+                // Destroy waits for the acknowledgement.
+                "arm 0, write 0; take, ack 0 | destroy 0",
             })
     void nobodySleepsThatAnotherWasToWakeInThreeDeviations(String scenario) {
         assertSound(3, true, scenario);
@@ -124,6 +134,15 @@ class ChannelExplorationTest {
         AssertionError error = assertThrows(AssertionError.class, () -> explore(classes, deviations, true, scenario));
         assertTrue(error.getMessage().contains("asleep for good"), error::getMessage);
         return error;
+    }
+
+    /** The queue ends between its last event and the arm that finds it ended: the other poller is asleep, and nothing is armed. */
+    @Test
+    void shouldConvictAPollerThatKeepsTheEndToItself() {
+        HookedClasses twin = new HookedClasses("notify.arm", "passOn");
+        String scenario = "shareToEnd 0 | shareToEnd 0 | write 0, closeQueue 0";
+        AssertionError error = assertThrows(AssertionError.class, () -> explore(twin, 2, false, scenario));
+        assertTrue(error.getMessage().contains("asleep for good"), error::getMessage);
     }
 
     /** The rule that nobody may get wrong: poll after arming. */
@@ -142,12 +161,14 @@ class ChannelExplorationTest {
             value = {
                 // Wake-ups that are not passed on.
                 "notify.leave            # wake       # 1 # host 0 1 | host 1 1 | write 0, write 1",
+                "notify.leave            # signal     # 1 # interruptSelf, shareOrLeave 0 | serve | write 0, look",
                 "notify.signal           # wakeOne    # 1 # host 0 1 | host 1 1, write 0 | write 1",
-                "notify.await            # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
+                "notify.arm              # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
                 "notify.waitFor          # handOn     # 1 # arm 0; shareOne 1 | serveOne, write 1 | write 0",
                 "notify.close            # wakeAll    # 1 # hostUntilClose 0 2 | hostUntilClose 1 1 | write 0, close",
                 "notify.waitFor          # armEvents  # 1 # host 0 1 | write 0",
                 "Interrupt.raise           # unpark     # 1 # host 0 1 | write 0",
+                "notify.ack              # signalAll  # 1 # arm 0, write 0; take, ack 0 | destroy 0",
                 // Fences.
                 "QueueArm.serve            # fullFence  # 3 # host 0 1 | write 0",
                 "QueueArm.wake             # fullFence  # 3 # hostUntilClose 0 2 | write 0, closeQueue 0",

@@ -3,6 +3,8 @@ package io.cqring.stress;
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionPoller;
 import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CqOverrunException;
+import io.cqring.cq.OverrunPolicy;
 import io.cqring.notify.CompletionChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +39,11 @@ public final class ChannelRig implements Explorer.Run {
     private final int[][] timesHanded = new int[QUEUES][MOST + 1];
     private int handed;
 
+    /** Events of each queue that were taken and are not acknowledged, and whether it is gone. */
+    private final int[] held = new int[QUEUES];
+
+    private final boolean[] destroyed = new boolean[QUEUES];
+
     /**
      * A rig.
      *
@@ -47,7 +54,8 @@ public final class ChannelRig implements Explorer.Run {
         String[] parts = scenario.split(";", -1);
         this.threads = parts[parts.length - 1].split("\\|", -1);
         for (int queue = 0; queue != QUEUES; queue++) {
-            CompletionQueue.Builder described = CompletionQueue.ofCapacity(CAPACITY);
+            CompletionQueue.Builder described = CompletionQueue.ofCapacity(CAPACITY)
+                    .overrunPolicy(scenario.contains("die ") ? OverrunPolicy.ERROR : OverrunPolicy.BACKPRESSURE);
             queues[queue] = channel.create(shared ? described.sharedPollers() : described);
         }
         this.pollers = shared ? new CompletionPoller[threads.length + 1][QUEUES] : null;
@@ -113,6 +121,13 @@ public final class ChannelRig implements Explorer.Run {
             case "closeQueue" -> queues[queue].close();
             case "poll" -> takeOne(thread, queue);
             case "share" -> untilClose(() -> share(thread, queue));
+            case "shareToEnd" -> untilClose(() -> shareToEnd(pollers[thread][queue]));
+            case "die" -> { // by an overrun
+                while (queues[queue].writer().write(0, ++written[queue], 0, 0, 0)) {
+                    // not yet
+                }
+                queues[queue].writer().release();
+            }
             case "shareBriefly" ->
                 untilClose(() -> {
                     channel.await(pollers[thread][queue], 1, TimeUnit.MILLISECONDS);
@@ -128,6 +143,41 @@ public final class ChannelRig implements Explorer.Run {
                 require(ready != null, "time ran out");
                 channel.ack(ready, 1);
                 takeOne(thread, ready == queues[0] ? 0 : 1);
+            }
+            case "interruptSelf" -> Thread.currentThread().interrupt(); // so that the next wait ends at once
+            case "shareOrLeave" ->
+                untilClose(() -> {
+                    try {
+                        share(thread, queue);
+                    } catch (InterruptedException e) {
+                        // It has left; what came for it is another's.
+                    }
+                });
+            case "look" -> // deals out what has come; takes what nobody waits for by name
+                untilClose(() -> {
+                    CompletionQueue ready = channel.getEvent(0, TimeUnit.SECONDS);
+                    if (ready != null) {
+                        channel.ack(ready, 1);
+                        takeOne(thread, ready == queues[0] ? 0 : 1);
+                    }
+                });
+            case "take" -> { // at most one event, and says later that it was done with
+                CompletionQueue ready = channel.getEvent(1, TimeUnit.MILLISECONDS);
+                if (ready != null) {
+                    held[ready == queues[0] ? 0 : 1]++;
+                }
+            }
+            case "ack" -> {
+                int owed = held[queue];
+                held[queue] = 0;
+                if (owed != 0) {
+                    channel.ack(queues[queue], owed);
+                }
+            }
+            case "destroy" -> {
+                require(channel.destroy(queues[queue], 1, TimeUnit.DAYS), "time ran out");
+                require(held[queue] == 0, "destroyed while an event of it was held");
+                destroyed[queue] = true;
             }
             case "arm" -> require(!pollers[thread][queue].arm(ArmMode.NEXT), "something is there");
             case "serve" -> untilClose(() -> serve(thread));
@@ -208,6 +258,18 @@ public final class ChannelRig implements Explorer.Run {
         }
     }
 
+    /** The same, until the queue is closed or dead. */
+    private void shareToEnd(CompletionPoller poller) throws InterruptedException {
+        try {
+            while (true) {
+                require(channel.await(poller, 1, TimeUnit.DAYS), "time ran out");
+                poller.poll(completion -> {}, 1);
+            }
+        } catch (CqOverrunException dead) {
+            // That is the end.
+        }
+    }
+
     /** Arms both queues and takes what is there, then waits for events of either, until somebody has got the last entry. */
     private void serve(int thread) throws InterruptedException {
         for (int queue = 0; queue != QUEUES; queue++) {
@@ -246,7 +308,10 @@ public final class ChannelRig implements Explorer.Run {
     private void settle() throws InterruptedException {
         for (int queue = 0; queue != QUEUES; queue++) {
             int self = queue;
-            if (pollers != null) {
+            if (queues[queue].isDead()) {
+                continue;
+            }
+            if (pollers != null && !queues[queue].isClosed()) {
                 CompletionPoller poller = pollers[threads.length][queue];
                 while (poller.poll(completion -> hand(self, completion.workRequestId()), 1) != 0) {
                     // all that is left
@@ -272,7 +337,11 @@ public final class ChannelRig implements Explorer.Run {
                     channel.events() + channel.spuriousEvents() == raised,
                     "events raised " + raised + ", arrived " + channel.events());
         }
-        for (CompletionQueue queue : queues) {
+        for (int number = 0; number != QUEUES; number++) {
+            CompletionQueue queue = queues[number];
+            if (destroyed[number]) {
+                continue;
+            }
             require(channel.unacknowledged(queue) == 0, "an event was given out and is not acknowledged");
             require(channel.destroy(queue, 0, TimeUnit.SECONDS), "a queue is still held");
         }

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
@@ -19,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * touch shared memory, a lock, the clock, or park.
  *
  * <p><b>A switch may come</b> before each access to a word of a {@link QueueMemory} that two threads touch and one stores, before a lock
- * is taken, before a thread parks or wakes another, and before an access to a plain field named in {@link HookedClasses}, and before
+ * is taken, before a thread parks, wakes or interrupts another, and before an access to a plain field named in {@link HookedClasses}, and before
  * stores that were held back are seen; and must come where a thread blocks or ends.
  *
  * <p><b>A deviation</b> is a switch away from a thread that could go on, a time-out that comes although somebody can run, or a store that
@@ -30,12 +31,15 @@ import java.util.concurrent.locks.ReentrantLock;
  * own. So a full fence that is missing between a store and a load shows. A load that comes too early for another reason does not.
  *
  * <p><b>Time</b> stands still while anybody can run. It goes on for a thread that is parked for less than {@link #LONG_NS}, and then to the
- * end of its wait: that thread may run out of time at any moment. One that waits longer has to be woken: if all that are left do so, they
+ * end of its wait, as for one that waits for a condition: that thread may run out of time at any moment. One that waits longer has to be woken: if all that are left do so, they
  * are asleep for good, and the run has failed.
  */
 public final class Explorer {
     /** Whoever parks for longer is not to time out. */
     public static final long LONG_NS = TimeUnit.HOURS.toNanos(1);
+
+    /** The conditions that hooked classes have made, with their locks. */
+    private static final Map<Condition, ReentrantLock> CONDITIONS = new WeakHashMap<>();
 
     private static final long START_NS = 1_000_000_000L;
 
@@ -100,6 +104,12 @@ public final class Explorer {
         boolean ended = true;
         boolean parked;
         boolean permit;
+        boolean interrupted;
+
+        /** What it waits for with the lock released, and whether that has been signalled. */
+        Condition awaited;
+
+        boolean signalled;
         long deadlineNs;
         ReentrantLock wanted;
 
@@ -115,6 +125,8 @@ public final class Explorer {
             ended = false;
             parked = false;
             permit = false;
+            interrupted = false;
+            awaited = null;
             wanted = null;
             heldBack.clear();
         }
@@ -145,16 +157,24 @@ public final class Explorer {
         }
 
         boolean canRun() {
-            return !ended && (wanted == null || !explorer.owners.containsKey(wanted)) && (!parked || permit);
+            return !ended
+                    && (wanted == null || !explorer.owners.containsKey(wanted))
+                    && (!parked || permit || interrupted)
+                    && (awaited == null || signalled || interrupted);
         }
 
         boolean mayTimeOut() {
-            return !ended && parked && !permit && deadlineNs - explorer.nowNs < LONG_NS;
+            return !canRun() && !ended && (parked || awaited != null) && deadlineNs - explorer.nowNs < LONG_NS;
         }
 
         @Override
         public String toString() {
-            return getName() + (ended ? " (ended)" : parked ? " (parked)" : wanted != null ? " (wants a lock)" : "");
+            return getName()
+                    + (ended
+                            ? " (ended)"
+                            : parked
+                                    ? " (parked)"
+                                    : awaited != null ? " (waits)" : wanted != null ? " (wants a lock)" : "");
         }
     }
 
@@ -553,15 +573,88 @@ public final class Explorer {
         }
     }
 
-    @SuppressWarnings("DoNotCallSuggester") // those who call it are rewritten to do so
-    public static long awaitNanos(Condition condition, long nanos) {
-        throw new UnsupportedOperationException("a wait for acknowledgements is not explored");
+    public static Condition newCondition(ReentrantLock lock) {
+        Condition condition = lock.newCondition();
+        synchronized (CONDITIONS) {
+            CONDITIONS.put(condition, lock);
+        }
+        return condition;
+    }
+
+    private static ReentrantLock lockOf(Condition condition) {
+        synchronized (CONDITIONS) {
+            return CONDITIONS.get(condition);
+        }
+    }
+
+    @SuppressWarnings("WaitNotInLoop") // the loop is that of who calls it
+    public static long awaitNanos(Condition condition, long nanos) throws InterruptedException {
+        Worker self = self();
+        if (self == null) {
+            return condition.awaitNanos(nanos);
+        }
+        Explorer explorer = self.explorer;
+        ReentrantLock lock = lockOf(condition);
+        explorer.drain(self);
+        if (explorer.owners.get(lock) != self) {
+            throw new IllegalMonitorStateException();
+        }
+        long start = explorer.nowNs;
+        self.deadlineNs = start + nanos;
+        self.signalled = false;
+        self.awaited = condition;
+        explorer.owners.remove(lock);
+        explorer.block(self);
+        self.awaited = null;
+        if (!self.signalled && !self.interrupted) {
+            explorer.nowNs = Math.max(explorer.nowNs, self.deadlineNs);
+        }
+        self.wanted = lock;
+        while (explorer.owners.containsKey(lock)) {
+            explorer.block(self);
+        }
+        self.wanted = null;
+        explorer.owners.put(lock, self);
+        if (!self.signalled && interrupted()) {
+            throw new InterruptedException();
+        }
+        return nanos - (explorer.nowNs - start);
     }
 
     public static void signalAll(Condition condition) {
-        if (self() == null) {
+        Worker self = self();
+        if (self == null) {
             condition.signalAll();
-        } // else nobody can wait
+            return;
+        }
+        if (self.explorer.owners.get(lockOf(condition)) != self) {
+            throw new IllegalMonitorStateException();
+        }
+        for (Worker worker : self.explorer.workers) {
+            worker.signalled |= worker.awaited == condition;
+        }
+    }
+
+    public static void interrupt(Thread thread) {
+        Worker self = self();
+        if (self == null) {
+            thread.interrupt();
+            return;
+        }
+        self.explorer.point(self);
+        if (thread instanceof Worker worker) {
+            worker.interrupted = true;
+        }
+    }
+
+    public static boolean interrupted() {
+        Worker self = self();
+        if (self == null) {
+            return Thread.interrupted();
+        }
+        boolean was = self.interrupted;
+        self.interrupted = false;
+        return was;
     }
 
     public static void parkNanos(Object blocker, long nanos) {
@@ -573,12 +666,12 @@ public final class Explorer {
         Explorer explorer = self.explorer;
         explorer.point(self);
         explorer.drain(self);
-        if (!self.permit) {
+        if (!self.permit && !self.interrupted) {
             self.deadlineNs = explorer.nowNs + nanos;
             self.parked = true;
             explorer.block(self);
             self.parked = false;
-            if (!self.permit) {
+            if (!self.permit && !self.interrupted) {
                 explorer.nowNs = Math.max(explorer.nowNs, self.deadlineNs);
             }
         }

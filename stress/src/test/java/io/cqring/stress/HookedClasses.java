@@ -41,16 +41,18 @@ final class HookedClasses extends ClassLoader {
                     "getAndAddLong",
                     "fullFence"),
             "java/util/concurrent/locks/ReentrantLock",
-            Set.of("lock", "unlock"),
+            Set.of("lock", "unlock", "newCondition"),
             "java/util/concurrent/locks/Condition",
             Set.of("awaitNanos", "signalAll"),
             "java/util/concurrent/locks/LockSupport",
             Set.of("park", "parkNanos", "unpark"),
+            "java/lang/Thread",
+            Set.of("interrupt", "interrupted"),
             "java/lang/System",
             Set.of("nanoTime"));
 
     /** Calls to those whose calls are replaced that need not be: they touch nobody. */
-    private static final Set<String> LEFT_ALONE = Set.of("<init>", "newCondition");
+    private static final Set<String> LEFT_ALONE = Set.of("<init>");
 
     /** Plain fields that threads share without a lock. */
     private static final Map<String, Set<String>> FIELDS = Map.of("io/cqring/eq/Interrupt", Set.of("waiter"));
