@@ -185,7 +185,7 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * What ended the device: a bug of the device, or of an injected fault. Its last {@link #asynchronousEvents event} is then
-     * {@link EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. What was written stays pollable; what was not will
+     * {@link io.cqring.eq.EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. What was written stays pollable; what was not will
      * never complete. An armed queue's event has come then: of a vendor's queue even if there is no completion for it; one of the reference
      * layout needs a completion, so a host that sleeps there needs the asynchronous event, or a time limit, to learn of it.
      *
