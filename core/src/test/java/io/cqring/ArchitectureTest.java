@@ -32,8 +32,13 @@ class ArchitectureTest {
                     || c.getPackageName().startsWith("java.lang.foreign")
                     || c.getPackageName().startsWith("sun.misc")
                     || c.getPackageName().startsWith("jdk.internal")
-                    || c.getPackageName().startsWith("org.agrona")
+                    || (c.getPackageName().startsWith("org.agrona") && !isIdleStrategy(c))
                     || c.getName().equals("java.lang.invoke.VarHandle"));
+
+    private static boolean isIdleStrategy(JavaClass c) {
+        return c.getPackageName().equals("org.agrona.concurrent")
+                && c.getSimpleName().endsWith("IdleStrategy");
+    }
 
     private static final ArchRule RAW_MEMORY_ONLY_IN_MEMORY = noClasses()
             .that()
@@ -74,8 +79,8 @@ class ArchitectureTest {
             .resideInAPackage("io.cqring.notify")
             .should()
             .onlyDependOnClassesThat(describe(
-                    "java.lang, java.util, IOException, pipes, Unix-domain sockets, and the packages of queues, event"
-                            + " queues and memory",
+                    "java.lang, java.util, IOException, pipes, Unix-domain sockets, Agrona's idle strategies, and the"
+                            + " packages of queues, event queues and memory",
                     c -> c.getPackageName().startsWith("java.lang")
                             || c.getPackageName().startsWith("java.util")
                             || c.getPackageName().equals("java.io")
@@ -84,6 +89,7 @@ class ArchitectureTest {
                             || c.getPackageName().equals("java.nio.charset")
                             || c.getPackageName().equals("java.nio.channels")
                             || c.getName().equals("java.nio.ByteBuffer")
+                            || isIdleStrategy(c)
                             || Set.of("io.cqring.notify", "io.cqring.cq", "io.cqring.eq", "io.cqring.memory")
                                     .contains(c.getPackageName())
                             || c.isPrimitive()

@@ -87,10 +87,9 @@ final class QueueArm {
      * nothing else: words and marks are compared, and never used to find a slot.
      */
     static void requirePlausible(QueueMemory memory, long start, int capacity) {
-        // Edge ARM, observing end: the answer, the word, the answer again. Partners: fire, take. The number of the word
-        // is
-        // never below an answer seen before, nor more than one above an answer seen later. Weaker: the looks may change
-        // places, and a healthy queue is refused. Not to be shown on x86.
+        // Edge ARM, observing end: the answer, the word, the answer again. Partners: fire, take. The number of the
+        // word is never below an answer seen before, nor more than one above an answer seen later. Weaker: the looks
+        // may change places, and a healthy queue is refused. Not to be shown on x86.
         final long firedBefore = memory.getLongAcquire(CqRegion.FIRED);
         final long word = memory.getLongAcquire(CqRegion.ARM);
         final long firedAfter = memory.getLongOpaque(CqRegion.FIRED);
@@ -102,9 +101,8 @@ final class QueueArm {
                             + command(word) + ", number " + number + ", answered " + firedAfter,
                     false);
         }
-        // Edge ARM, observing end: the marks, then the sequences, which the marks follow. As above; a ring of slack for
-        // an
-        // index that is seen before the consumer sequence it was taken from.
+        // Edge ARM, observing end: the marks, then the sequences, which the marks follow. As above; a ring of slack
+        // for an index that is seen before the consumer sequence it was taken from.
         final long index = memory.getLongAcquire(CqRegion.ARMED_INDEX);
         final long solicited = memory.getLongAcquire(CqRegion.SOLICITED_END);
         final long consumed = memory.getLongOpaque(CqRegion.CONSUMER_SEQUENCE);

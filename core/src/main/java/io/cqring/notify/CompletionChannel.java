@@ -26,7 +26,7 @@ import java.util.function.IntFunction;
  *   writer ─► queue armed? ─► event queue armed? ─► interrupt ─► the one waiter that watches it ─► the waiter whose queue it is
  * </pre>
  *
- * <p><b>Two ways to wait.</b> {@link #await(CompletionQueue, long, TimeUnit)} waits for one queue: it arms, looks again and only then
+ * <p><b>Two ways to wait.</b> {@link #await(CompletionQueue, long, TimeUnit)} waits for one queue: it looks, arms, looks again and only then
  * sleeps, so there is nothing to get wrong. {@link #getEvent} waits for an event of any queue, as {@code ibv_get_cq_event}: the caller arms
  * the queues, polls after arming, and acknowledges events ({@link #ack}). Use one of them for a queue, not both at a time.
  *

@@ -194,9 +194,7 @@ public final class IrdmaWriter extends VendorWriter {
         tail = 0;
         valid = 1;
         // The command says where the head of the new ring is. The driver waits for its answer, so nobody else stores
-        // here:
-        // the
-        // old ring's head must not be taken for the new one's until the driver stores its next.
+        // here: the old ring's head must not be taken for the new one's until the driver stores its next.
         shadow.putLong(IrdmaRegion.HEAD, 0);
         headSeen = 0;
         consumed = produced; // the old ring is the driver's alone
