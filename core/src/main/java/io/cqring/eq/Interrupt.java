@@ -120,7 +120,7 @@ public final class Interrupt {
      * Waits until the count is another than {@code seen}. Any thread, one at a time.
      *
      * @param seen  what {@link #count} said before the caller looked for work
-     * @param nanos the most time to wait, in nanoseconds; 0 only looks; half of {@code Long.MAX_VALUE} and more is for ever
+     * @param nanos the most time to wait, in nanoseconds; 0 only looks; more than half of {@code Long.MAX_VALUE} is for ever
      * @return true if the count is another; false if time ran out
      * @throws IllegalArgumentException if {@code nanos} is negative
      * @throws IllegalStateException    if another thread waits on this interrupt
