@@ -28,7 +28,8 @@ import java.util.function.IntFunction;
  *
  * <p><b>Two ways to wait.</b> {@link #await(CompletionQueue, long, TimeUnit)} waits for one queue: it looks, arms, looks again and only then
  * sleeps, so there is nothing to get wrong. {@link #getEvent} waits for an event of any queue, as {@code ibv_get_cq_event}: the caller arms
- * the queues, polls after arming, and acknowledges events ({@link #ack}). Use one of them for a queue, not both at a time.
+ * the queues, polls after arming, and acknowledges events ({@link #ack}). Use one of them for a queue, not both at a time: while a thread is in
+ * {@code await} for a queue, its events are for that thread; {@code getEvent} may give out one that comes later, of an arm that is left over.
  *
  * <p><b>Threads:</b> all calls are for any thread, and several may wait; {@code await} is also a call of the queue's polling thread. An
  * event goes to one waiter. <b>Progress:</b> what writers do here is lock-free, a compare-and-set, a store and an unpark; only if the channel
@@ -432,7 +433,7 @@ public final class CompletionChannel implements AutoCloseable {
         final long nanos = nanos(timeout, unit);
         final long start = System.nanoTime();
         sleepers.doorbell().silence();
-        final Member member = sleepers.waitFor(null, start, nanos);
+        final Member member = sleepers.waitForAny(start, nanos);
         return member == null ? null : member.queue;
     }
 
@@ -585,20 +586,31 @@ public final class CompletionChannel implements AutoCloseable {
         final int enough = moderation.count() == 0 ? most : Math.min(moderation.count(), most);
         int seen = 1;
         timer.onArm(seen, System.nanoTime());
-        while (!queue.arm(ArmMode.NEXT, enough)
-                && departed(member) == reported) { // else nobody may be left to write more
+        while (true) {
+            final Sleepers.Waiter self = sleepers.join(member);
             final long now = System.nanoTime();
-            // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
-            while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
-                final int ready = Math.min(Math.max(seen + 1, queue.size()), enough - 1);
-                timer.onEntries(ready - seen, now);
-                seen = ready;
+            long left = 0;
+            try {
+                if (queue.arm(ArmMode.NEXT, enough)
+                        || departed(member) != reported) { // nobody may be left to write more
+                    return;
+                }
+                // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
+                while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
+                    final int ready = Math.min(Math.max(seen + 1, queue.size()), enough - 1);
+                    timer.onEntries(ready - seen, now);
+                    seen = ready;
+                }
+                left = Math.min(timer.dueInNs(now), nanos - (now - start));
+                if (left <= 0) {
+                    return;
+                }
+            } finally {
+                if (left <= 0) {
+                    sleepers.leave(self);
+                }
             }
-            final long left = Math.min(timer.dueInNs(now), nanos - (now - start));
-            if (left <= 0) {
-                return;
-            }
-            sleepers.waitFor(member, now, left);
+            sleepers.waitFor(self, now, left);
         }
     }
 
@@ -609,9 +621,19 @@ public final class CompletionChannel implements AutoCloseable {
         return sleepers.waitForAll(taker, start, nanos);
     }
 
-    /** Waits for the event of a queue that somebody else arms. For {@link CompletionConsumer}. False if time ran out. */
+    /** From now on events of a queue are for {@link #awaitEvent} only. For {@link CompletionConsumer}. */
+    void keepEvents(CompletionQueue queue) {
+        lock.lock();
+        try {
+            members.of(queue).kept = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits for the event of a queue that somebody else arms, at any time. False if time ran out. */
     boolean awaitEvent(CompletionQueue queue, long nanos) throws InterruptedException {
-        return sleepers.waitFor(openMember(queue), System.nanoTime(), nanos) != null;
+        return sleepers.waitFor(sleepers.join(openMember(queue)), System.nanoTime(), nanos) != null;
     }
 
     /** Ends one {@link #awaitEvent}. */
@@ -647,26 +669,34 @@ public final class CompletionChannel implements AutoCloseable {
         final long reported = reported(member);
         boolean called = false;
         while (true) {
-            final long departed = departed(member); // before the look, which then finds all that they published
             if (poller == null && queue.isPollable(plan.count())) {
                 return true; // not armed: whoever writes need not raise an event for what is about to be polled
             }
             final long now = System.nanoTime();
             final int wanted = plan.wanted(now);
-            // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
-            // reported by it, what comes later raises the event.
-            if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : arm(poller, wanted, called ? member : null)) {
-                return true;
+            final Sleepers.Waiter self = sleepers.join(member); // before the arm: the event is for us
+            long left = 0;
+            try {
+                final long departed = departed(member); // before the look, which then finds all that they published
+                // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
+                // reported by it, what comes later raises the event.
+                if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : arm(poller, wanted, called ? member : null)) {
+                    return true;
+                }
+                if (departed != reported) {
+                    report(member, departed);
+                    return true;
+                }
+                left = plan.leftNs(now);
+                if (left <= 0) {
+                    return false;
+                }
+            } finally {
+                if (left <= 0) {
+                    sleepers.leave(self);
+                }
             }
-            if (departed != reported) {
-                report(member, departed);
-                return true;
-            }
-            final long left = plan.leftNs(now);
-            if (left <= 0) {
-                return false;
-            }
-            called = sleepers.waitFor(member, now, left) != null;
+            called = sleepers.waitFor(self, now, left) != null;
         }
     }
 

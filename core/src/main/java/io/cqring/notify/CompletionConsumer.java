@@ -85,6 +85,9 @@ public final class CompletionConsumer {
         this.budget = Math.min(chosen.budget, queue.capacity());
         this.moderation = chosen.moderation;
         this.idle = chosen.idle == null ? BusySpinIdleStrategy.INSTANCE : chosen.idle;
+        if (context == ConsumerContext.WORKER) {
+            channel.keepEvents(queue); // its tasks arm it also while nobody waits
+        }
     }
 
     /**
@@ -434,7 +437,8 @@ public final class CompletionConsumer {
         }
 
         /**
-         * Runs the handler in tasks: context WORKER.
+         * Runs the handler in tasks: context WORKER. From its creation on events of the queue are for this consumer, whoever else waits at the
+         * channel.
          *
          * @param channel  the channel that the queue was made by
          * @param executor runs the tasks; several consumers may share it
@@ -490,7 +494,7 @@ public final class CompletionConsumer {
          * Makes the consumer.
          *
          * @return the consumer
-         * @throws IllegalArgumentException if two choices do not go together
+         * @throws IllegalArgumentException if two choices do not go together, or the queue of context WORKER is not one of its channel
          */
         public CompletionConsumer create() {
             final boolean polls = mode == ConsumerMode.POLL;

@@ -13,6 +13,9 @@ final class Member {
     /** In the list of those that are ready. */
     boolean listed;
 
+    /** Its events are for those who wait for it, also while nobody does: never for who waits for any. */
+    boolean kept;
+
     /** Being destroyed: its events go nowhere. */
     boolean dropped;
 

@@ -40,8 +40,8 @@ final class Sleepers {
 
     private boolean closed;
 
-    /** A thread that waits. */
-    private static final class Waiter {
+    /** A thread that waits, or is about to. */
+    static final class Waiter {
         final Thread thread = Thread.currentThread();
 
         /** What for; null: any. */
@@ -53,7 +53,7 @@ final class Sleepers {
         /** Its queue is closed or dead, or a sender has left: it is to look for itself. */
         boolean called;
 
-        Waiter(Member wanted) {
+        private Waiter(Member wanted) {
             this.wanted = wanted;
         }
     }
@@ -87,15 +87,62 @@ final class Sleepers {
     // ---- Sleeping
 
     /**
-     * Waits for an event of {@code wanted}, or of any member, and takes it. Called without the lock.
+     * Puts the calling thread in line for the events of a member. Before the member is armed: an event that comes between the arm and the
+     * sleep would else go to somebody who waits for any. To be followed by {@link #waitFor(Waiter, long, long)} or {@link #leave(Waiter)}.
+     * Called without the lock, as these.
      *
-     * @param wanted whose event; null: any
-     * @param start  when the wait began, by {@link System#nanoTime}
-     * @param nanos  the most time to wait from then on
-     * @return whose event it was; also {@code wanted} if that is closed or dead, or if who waits for it is to look; null if time ran out
+     * @param wanted whose events
+     * @return its place
      */
-    Member waitFor(Member wanted, long start, long nanos) throws InterruptedException {
-        return waitFor(wanted, null, start, nanos);
+    Waiter join(Member wanted) {
+        final Waiter self = new Waiter(wanted);
+        lock.lock();
+        try {
+            waiters.add(self);
+        } finally {
+            lock.unlock();
+        }
+        return self;
+    }
+
+    /** Gives up a place in line without having slept. */
+    void leave(Waiter self) {
+        lock.lock();
+        try {
+            leave(self, true);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits for an event of a member, or of any, and takes it; then the place in line is given up.
+     *
+     * @param self  the calling thread's place
+     * @param start when the wait began, by {@link System#nanoTime}
+     * @param nanos the most time to wait from then on
+     * @return whose event it was; also the member waited for if that is closed or dead, or if who waits for it is to look; null if time ran
+     *     out
+     */
+    Member waitFor(Waiter self, long start, long nanos) throws InterruptedException {
+        lock.lock();
+        try {
+            return waitFor(self, null, start, nanos);
+        } finally {
+            leave(self, nanos > 0);
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits for an event of any member, and takes it. Called without the lock.
+     *
+     * @param start as in {@link #waitFor(Waiter, long, long)}, as the next
+     * @param nanos the most time to wait
+     * @return whose event it was; null if time ran out
+     */
+    Member waitForAny(long start, long nanos) throws InterruptedException {
+        return waitForAny(null, start, nanos);
     }
 
     /**
@@ -103,12 +150,12 @@ final class Sleepers {
      * without the lock, which is taken once however many they are.
      *
      * @param taker called for each, with the lock held
-     * @param start  as in {@link #waitFor(Member, long, long)}, as the next
-     * @param nanos  the most time to wait
+     * @param start as in {@link #waitFor(Waiter, long, long)}, as the next
+     * @param nanos the most time to wait
      * @return false if time ran out
      */
     boolean waitForAll(Taker taker, long start, long nanos) throws InterruptedException {
-        return waitFor(null, taker, start, nanos) != null;
+        return waitForAny(taker, start, nanos) != null;
     }
 
     /** Takes events in place of {@link CompletionChannel#getEvent}. */
@@ -123,57 +170,62 @@ final class Sleepers {
         void take(CompletionQueue queue, boolean left);
     }
 
-    private Member waitFor(Member wanted, Taker taker, long start, long nanos) throws InterruptedException {
-        final Waiter self = new Waiter(wanted);
+    private Member waitForAny(Taker taker, long start, long nanos) throws InterruptedException {
+        final Waiter self = new Waiter(null);
         lock.lock();
         try {
             waiters.add(self);
-            boolean dozed = false;
-            while (true) {
-                self.woken = false;
-                requireOpen();
-                final long seen = interrupt.count();
-                dealOut();
-                final Member got = take(wanted);
-                if (got != null) {
-                    if (taker != null) {
-                        takeAll(got, taker);
-                    }
-                    return got;
-                }
-                if (self.called || (wanted != null && isClosed(wanted))) {
-                    return wanted; // its own calls say so
-                }
-                if (dozed && Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                final long left = nanos - (System.nanoTime() - start);
-                if (watcher != null) {
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    doze(left);
-                    dozed = true;
-                } else {
-                    if (left <= 0 && !doorbell.isOpen()) {
-                        return null;
-                    }
-                    // Without time to wait too, if a selector waits instead of us. The loss of an event raises the
-                    // interrupt, armed or not.
-                    if (armEvents() || interrupt.count() != seen) {
-                        continue;
-                    }
-                    if (left <= 0) {
-                        return null;
-                    }
-                    handOn();
-                    watch(self, seen, left);
-                }
-            }
+            return waitFor(self, taker, start, nanos);
         } finally {
             leave(self, nanos > 0);
             lock.unlock();
+        }
+    }
+
+    private Member waitFor(Waiter self, Taker taker, long start, long nanos) throws InterruptedException {
+        final Member wanted = self.wanted;
+        boolean dozed = false;
+        while (true) {
+            self.woken = false;
+            requireOpen();
+            final long seen = interrupt.count();
+            dealOut();
+            final Member got = take(wanted);
+            if (got != null) {
+                if (taker != null) {
+                    takeAll(got, taker);
+                }
+                return got;
+            }
+            if (self.called || (wanted != null && isClosed(wanted))) {
+                return wanted; // its own calls say so
+            }
+            if (dozed && Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            final long left = nanos - (System.nanoTime() - start);
+            if (watcher != null) {
+                if (left <= 0) {
+                    return null;
+                }
+                handOn();
+                doze(left);
+                dozed = true;
+            } else {
+                if (left <= 0 && !doorbell.isOpen()) {
+                    return null;
+                }
+                // Without time to wait too, if a selector waits instead of us. The loss of an event raises the
+                // interrupt, armed or not.
+                if (armEvents() || interrupt.count() != seen) {
+                    continue;
+                }
+                if (left <= 0) {
+                    return null;
+                }
+                handOn();
+                watch(self, seen, left);
+            }
         }
     }
 
@@ -278,7 +330,7 @@ final class Sleepers {
                 }
             }
         }
-        if (!wakeOne(member) && !member.listed) {
+        if (!wakeOne(member) && !member.listed && !member.kept) {
             member.listed = true;
             ready.add(member);
         }

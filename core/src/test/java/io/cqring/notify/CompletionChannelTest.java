@@ -1,5 +1,6 @@
 package io.cqring.notify;
 
+import static java.util.concurrent.TimeUnit.DAYS;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -89,7 +90,7 @@ class CompletionChannelTest {
         Thread echo = new Thread(() -> {
             try {
                 for (int i = 0; i < rounds; i++) {
-                    assertTrue(channel.await(there, 20, SECONDS), "there " + i);
+                    assertTrue(channel.await(there, 1, DAYS), "there " + i);
                     assertEquals(1, there.poll(entry -> {}, 2));
                     write(here, i);
                 }
@@ -100,7 +101,7 @@ class CompletionChannelTest {
         echo.start();
         for (int i = 0; i < rounds; i++) {
             write(there, i);
-            assertTrue(back.await(here, 20, SECONDS), "here " + i + ": " + failed.get());
+            assertTrue(back.await(here, 1, DAYS), "here " + i + ": " + failed.get());
             assertEquals(1, here.poll(entry -> {}, 2));
         }
         echo.join();

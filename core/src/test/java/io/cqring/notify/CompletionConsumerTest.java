@@ -4,9 +4,12 @@ import static java.util.concurrent.TimeUnit.DAYS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionHandler;
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CqOverrunException;
@@ -186,7 +189,7 @@ class CompletionConsumerTest {
                     });
                     for (int i = 0; i < number; i++) {
                         while (!queue.writer().write(0, i, 0, 0, 0)) {
-                            assertTrue(queue.writer().awaitSpace(20, SECONDS), what);
+                            assertTrue(queue.writer().awaitSpace(1, DAYS), what);
                         }
                     }
                     long start = System.nanoTime();
@@ -204,6 +207,25 @@ class CompletionConsumerTest {
         } finally {
             pool.shutdownNow();
         }
+    }
+
+    /** Its task arms the queue while nobody waits for it: the event is not for one who waits for any. */
+    @Test
+    void shouldKeepItsEventsFromOthers() throws Exception {
+        CompletionConsumer worker =
+                consumer(ConsumerMode.EVENT).onWorker(channel, tasks::add).create();
+        CompletionQueue other = channel.create(CompletionQueue.ofCapacity(4));
+        assertFalse(other.arm(ArmMode.NEXT));
+        assertTrue(worker.runOnce(0, SECONDS));
+        tasks.remove().run(); // finds nothing, and arms
+        write(1);
+        other.writer().write(0, 0, 0, 0, 0);
+        assertSame(other, channel.getEvent(0, SECONDS));
+        channel.ack(other, 1);
+        assertNull(channel.getEvent(0, SECONDS));
+        assertTrue(worker.runOnce(0, SECONDS));
+        tasks.remove().run();
+        assertEquals(1, worker.completions());
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.cqring.notify;
 
+import static java.util.concurrent.TimeUnit.DAYS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import io.cqring.cq.CompletionQueue;
@@ -39,7 +40,7 @@ final class VirtualThreads {
         FutureTask<Long> waiter = call(start, () -> {
             long[] sum = new long[1];
             for (int taken = 0; taken != number; ) {
-                if (!channel.await(queue, 30, SECONDS)) {
+                if (!channel.await(queue, 1, DAYS)) {
                     throw new AssertionError("slept beside " + queue.size());
                 }
                 taken += queue.poll(entry -> sum[0] += entry.workRequestId(), 4);
@@ -49,7 +50,7 @@ final class VirtualThreads {
         FutureTask<Void> writer = call(start, () -> {
             for (int i = 0; i < number; i++) {
                 while (!queue.writer().write(0, i, 0, 0, 0)) {
-                    if (!queue.writer().awaitSpace(30, SECONDS)) {
+                    if (!queue.writer().awaitSpace(1, DAYS)) {
                         throw new AssertionError("no space");
                     }
                 }
@@ -70,7 +71,7 @@ final class VirtualThreads {
             waiters.add(call(start, () -> {
                 int taken = 0;
                 while (taken != each) {
-                    if (!channel.await(queue, 30, SECONDS)) {
+                    if (!channel.await(queue, 1, DAYS)) {
                         throw new AssertionError("slept beside " + queue.size());
                     }
                     taken += queue.poll(entry -> {}, 64);

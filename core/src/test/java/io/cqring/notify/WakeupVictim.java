@@ -33,14 +33,11 @@ final class WakeupVictim {
     /** Id + 1 of what came instead of the next one. */
     static final int FAULT = 24;
 
-    /** Waits that ended by time with an entry ready. */
-    static final int OVERSLEPT = 32;
-
     /** Events that found nobody. */
-    static final int LOST = 40;
+    static final int LOST = 32;
 
     /** 1 once all is done. */
-    static final int DONE = 48;
+    static final int DONE = 40;
 
     static final int LEDGER_BYTES = 64;
 
@@ -128,9 +125,7 @@ final class WakeupVictim {
         ledger.putLongRelease(PLAYING, 1);
         long[] next = {first};
         while (next[0] != end) {
-            if (!channel.await(queue, 10, TimeUnit.SECONDS) && queue.peek() != null) {
-                ledger.putLongRelease(OVERSLEPT, ledger.getLong(OVERSLEPT) + 1);
-            }
+            channel.await(queue, 1, TimeUnit.DAYS); // beside an entry: all hangs, and who waits for us finds out
             queue.poll(
                     entry -> {
                         if (entry.workRequestId() != next[0]) {

@@ -96,6 +96,10 @@ class ChannelExplorationTest {
                 "serveBriefly | serve | write 0, write 1",
                 "arm 0, arm 1; serveOne | serveOne | write 0, write 1",
                 "arm 0; shareOne 1 | serveOne, write 1 | write 0",
+                // The one for any gets no event of a queue that the other is about to wait for.
+                "host 1 1 | answer 0 1 | write 1, write 0",
+                "host 1 2 | answer 0 2 | write 1, write 0, write 1, write 0",
+                "hostBriefly 1 1 | answer 0 1 | write 1, write 0",
                 // A waiter that leaves, interrupted, as its event comes: it is another's.
                 "interruptSelf, shareOrLeave 0 | serve | write 0, look",
             })

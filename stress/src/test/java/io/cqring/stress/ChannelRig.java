@@ -106,6 +106,7 @@ public final class ChannelRig implements Explorer.Run {
                 channel.ack(queues[queue], 1);
                 host(queue, count);
             }
+            case "answer" -> answer(queue, count);
             case "write" -> {
                 require(queues[queue].writer().write(0, ++written[queue], 0, 0, 0), "no room");
                 queues[queue].writer().release();
@@ -235,6 +236,23 @@ public final class ChannelRig implements Explorer.Run {
                 queues[queue].poll(completion -> {}, 0); // takes the role, if the channel was closed before we had it
                 queues[queue].releasePoller();
             }
+        }
+    }
+
+    /** The same by events of any queue; those of the other queue are not for us. */
+    private void answer(int queue, int count) throws InterruptedException {
+        int got = 0;
+        while (got < count) {
+            boolean ready = queues[queue].arm(ArmMode.NEXT);
+            queues[queue].releasePoller();
+            while (!ready) {
+                CompletionQueue event = channel.getEvent(1, TimeUnit.DAYS);
+                require(event != null, "time ran out");
+                channel.ack(event, 1);
+                ready = event == queues[queue];
+            }
+            got += queues[queue].poll(completion -> hand(queue, completion.workRequestId()), CAPACITY);
+            queues[queue].releasePoller();
         }
     }
 
