@@ -84,6 +84,18 @@ final class Mlx5Peer {
     static JsonNode poll(
             Path folder, UnaryOperator<QueueMemory> tamper, String mode, List<String> both, String... device)
             throws IOException, InterruptedException {
+        return poll(folder, tamper, mode, 100, both, device);
+    }
+
+    /** The same with a driver that waits no longer than so many seconds in all. */
+    static JsonNode poll(
+            Path folder,
+            UnaryOperator<QueueMemory> tamper,
+            String mode,
+            int seconds,
+            List<String> both,
+            String... device)
+            throws IOException, InterruptedException {
         program();
         final Path file = folder.resolve("cq");
         final StringWriter out = new StringWriter();
@@ -91,7 +103,7 @@ final class Mlx5Peer {
         final List<String> arguments = new ArrayList<>(List.of("--file", file.toString()));
         arguments.addAll(both);
         final List<String> driver = new ArrayList<>(arguments);
-        driver.addAll(List.of("--mode", mode, "--timeout", "100"));
+        driver.addAll(List.of("--mode", mode, "--timeout", Integer.toString(seconds)));
         arguments.addAll(List.of(device));
         final AtomicInteger exitCode = new AtomicInteger(-1);
         final Thread thread = new Thread(

@@ -138,8 +138,12 @@ class Mlx5PeerIT {
     }
 
     @ParameterizedTest
-    @CsvSource({"parity,  poll,  time ran out", "counter, poll,  wrong wr_id", "event,   event, lost wake-up"})
-    void theDriverNoticesABrokenDevice(String broken, String mode, String why) throws Exception {
+    @CsvSource({
+        "parity,  poll,  8, time ran out",
+        "counter, poll,  100, wrong wr_id",
+        "event,   event, 100, lost wake-up"
+    })
+    void theDriverNoticesABrokenDevice(String broken, String mode, int seconds, String why) throws Exception {
         final UnaryOperator<QueueMemory> sabotage = real -> new TamperedMemory(real) {
             private long entries;
 
@@ -158,7 +162,7 @@ class Mlx5PeerIT {
             }
         };
         final List<String> options = new ArrayList<>(options(Mlx5Peer.shared("mixed.csv"), 64, 64, 100, 0));
-        final JsonNode found = Mlx5Peer.poll(folder, sabotage, mode, options, "--timeout", "7");
+        final JsonNode found = Mlx5Peer.poll(folder, sabotage, mode, seconds, options, "--timeout", "7");
         assertFalse(found.path("ok").asBoolean(), found::toString);
         assertTrue(found.path("why").asText().contains(why), found::toString);
     }
