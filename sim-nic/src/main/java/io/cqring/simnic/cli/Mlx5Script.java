@@ -80,11 +80,11 @@ final class Mlx5Script {
         return new Line(
                 opcode,
                 wire,
-                number(record, 1, where),
-                number(record, 2, where),
-                number(record, 3, where),
-                number(record, 4, where),
-                number(record, 5, where) != 0);
+                number(record, 1, Integer.SIZE, where),
+                number(record, 2, Integer.SIZE, where),
+                number(record, 3, Byte.SIZE, where),
+                number(record, 4, Byte.SIZE, where),
+                number(record, 5, Integer.SIZE, where) != 0);
     }
 
     private static int wire(String op) {
@@ -96,17 +96,18 @@ final class Mlx5Script {
         };
     }
 
-    /** A number of 32 bits, decimal, 0x or 0. */
-    private static int number(CSVRecord record, int field, String where) {
+    /** A number of so many bits, decimal, 0x or 0. */
+    private static int number(CSVRecord record, int field, int bits, String where) {
         final String text = record.get(field).strip();
         try {
             final long value = Long.decode(text);
-            if (value >= 0 && value >>> Integer.SIZE == 0) {
+            if (value >= 0 && value >>> bits == 0) {
                 return (int) value;
             }
         } catch (NumberFormatException notANumber) {
             // the same error
         }
-        throw new IllegalArgumentException(where + ": field " + (field + 1) + " must be a number of 32 bits: " + text);
+        throw new IllegalArgumentException(
+                where + ": field " + (field + 1) + " must be a number of " + bits + " bits: " + text);
     }
 }

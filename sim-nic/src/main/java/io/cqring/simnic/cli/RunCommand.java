@@ -274,7 +274,7 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private void run(Workload workload, RunOptions options, RunReport report, DeviceFaults with) {
-        try (WorkloadRun run = new WorkloadRun(workload, options, report, with, stepped)) {
+        try (WorkloadRun run = made(workload, options, report, with)) {
             if (onTerminal()) {
                 try (ProgressBar bar = new ProgressBarBuilder()
                         .setTaskName("collectives")
@@ -286,6 +286,20 @@ final class RunCommand implements Callable<Integer> {
                 LongConsumer nobody = done -> {};
                 run.execute(nobody);
             }
+        }
+    }
+
+    private WorkloadRun made(Workload workload, RunOptions options, RunReport report, DeviceFaults with) {
+        try {
+            return new WorkloadRun(workload, options, report, with, stepped); // nothing runs before all is there
+        } catch (OutOfMemoryError full) {
+            throw new CommandLine.ParameterException(
+                    spec.commandLine(),
+                    "no memory for so much of --ranks " + ranks + ", --depth "
+                            + (depth.isPresent() ? depth.getAsInt() : "auto") + ", --window " + window
+                            + " and --copy-limit " + copyLimitBytes + " (java -Xmx, -XX:MaxDirectMemorySize): "
+                            + full.getMessage(),
+                    full);
         }
     }
 

@@ -30,8 +30,13 @@ class CliJarIT {
     private record Outcome(int exitCode, String out, String err) {}
 
     private Outcome cqring(String... args) throws IOException, InterruptedException {
+        return java(List.of("-jar", JAR), args);
+    }
+
+    private Outcome java(List<String> options, String... args) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(
-                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-jar", JAR));
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(options);
         command.addAll(List.of(args));
         Path out = folder.resolve("out");
         Path err = folder.resolve("err");
@@ -90,6 +95,18 @@ class CliJarIT {
         assertRefused("--cqe must be 32, 64 or 128 bytes: 16", "run", "--cqe", "16");
         assertRefused("Invalid value for option '--ranks': 'many' is not an int", "run", "--ranks", "many");
         assertRefused("Unknown option: '--fast'", "run", "--fast");
+    }
+
+    @Test
+    void queuesThatNoMemoryCanHoldAreOneLineAndExitCode2() throws Exception {
+        Outcome outcome =
+                java(List.of("-XX:MaxDirectMemorySize=64m", "-jar", JAR), "run", "--depth", "1048576", "--ranks", "2");
+        String line = "cqring: no memory for so much of --ranks 2, --depth 1048576, --window 64 and --copy-limit 4096"
+                + " (java -Xmx, -XX:MaxDirectMemorySize): ";
+        assertTrue(outcome.err().startsWith(line), outcome.err());
+        assertEquals(1, outcome.err().lines().count(), outcome.err());
+        assertEquals("", outcome.out());
+        assertEquals(2, outcome.exitCode());
     }
 
     @Test

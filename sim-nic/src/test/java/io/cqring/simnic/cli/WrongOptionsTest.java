@@ -84,8 +84,24 @@ class WrongOptionsTest {
         assertFalse(Files.exists(folder.resolve("queue")));
     }
 
+    /** An entry has eight bits for a syndrome and for a vendor's error. */
     @ParameterizedTest
-    @ValueSource(strings = {"send,\"0,0,0,0,0\n", "send,0,0\n", "jump,0,0,0,0,0\n", "", "send,0,0,4294967296,0,0"})
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "req_err,0,0,256,0,0|field 4 must be a number of 8 bits: 256",
+                "req_err,0,0,255,256,0|field 5 must be a number of 8 bits: 256",
+                "recv_imm,0,4294967296,0,0,0|field 3 must be a number of 32 bits: 4294967296"
+            })
+    void aScriptsNumbersAreAsWideAsTheEntrys(String script, String rule) throws IOException {
+        Files.writeString(folder.resolve("script.csv"), script + "\n");
+        assertRefused(
+                "mlx5-device --file FOLDER/queue --script FOLDER/script.csv",
+                folder.resolve("script.csv") + " line 1: " + rule);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"send,\"0,0,0,0,0\n", "send,0,0\n", "jump,0,0,0,0,0\n", ""})
     void aWrongScriptIsOneLine(String script) throws IOException {
         Files.writeString(folder.resolve("script.csv"), script);
         final StringWriter out = new StringWriter();
