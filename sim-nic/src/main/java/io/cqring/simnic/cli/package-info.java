@@ -2,14 +2,15 @@
  * The command line, and the one program behind it: {@code run}.
  *
  * <pre>
- *   Main ──► RunCommand ──► RunOptions (checked)         WorkloadRun ──► posts to queue pairs, polls completion queues
+ *   Main ──► RunCommand ──► RunOptions (checked)         WorkloadRun: the threads, when they post, poll and wait
  *               │                                            │
- *               └──► workload: WorkloadFile, Workload        ├──► ChunkLedger: lost? twice? out of order?
- *                                                            ├──► PayloadPattern: are these the bytes that were sent?
+ *               └──► workload: WorkloadFile, Workload        ├──► Traffic, Link: posts to queue pairs, checks completions
+ *                                                            │      ├──► ChunkLedger: lost? twice? out of order?
+ *                                                            │      └──► PayloadPattern: are these the bytes that were sent?
  *                                                            ├──► QueueWatch: which queues to poll; sleep while there is none
  *                                                            └──► RunReport: counters, latencies ──► table or JSON
  * </pre>
  *
- * <p>Read {@code WorkloadRun} for how an application uses the NIC and its queues.
+ * <p>Read {@code Link} and {@code WorkloadRun} for how an application uses the NIC and its queues.
  */
 package io.cqring.simnic.cli;
