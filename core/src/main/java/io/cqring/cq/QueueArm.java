@@ -212,7 +212,7 @@ final class QueueArm {
         long before = memory.getLongOpaque(CqRegion.SOLICITED_END);
         // Edge ARM, device end: that there is a solicited entry, for whichever writer answers, together with its
         // entry. Partner: isPast. Weaker (a field of each writer): an entry that is held up by an older one of another
-        // writer gets no event when that one comes. Shown by ArmTest.
+        // writer gets no event when that one comes. Shown by ArmManyWritersTest.
         while (end - before > 0 && !memory.compareAndSetLong(CqRegion.SOLICITED_END, before, end)) {
             before = memory.getLongOpaque(CqRegion.SOLICITED_END);
         }
