@@ -98,6 +98,8 @@ class ChannelExplorationTest {
                 "arm 0; shareOne 1 | serveOne, write 1 | write 0",
                 // A waiter that leaves, interrupted, as its event comes: it is another's.
                 "interruptSelf, shareOrLeave 0 | serve | write 0, look",
+                // A selector that has looked, beside a waiter that leaves.
+                "arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
             })
     void nobodySleepsThatAnotherWasToWake(String scenario) {
         assertSound(1, true, scenario);
@@ -165,6 +167,9 @@ class ChannelExplorationTest {
                 "notify.signal           # wakeOne    # 1 # host 0 1 | host 1 1, write 0 | write 1",
                 "notify.arm              # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
                 "notify.waitFor          # handOn     # 1 # arm 0; shareOne 1 | serveOne, write 1 | write 0",
+                "notify.leave            # size       # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
+                "notify.leave            # armEvents  # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
+                "notify.leave            # ring       # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
                 "notify.close            # wakeAll    # 1 # hostUntilClose 0 2 | hostUntilClose 1 1 | write 0, close",
                 "notify.waitFor          # armEvents  # 1 # host 0 1 | write 0",
                 "Interrupt.raise           # unpark     # 1 # host 0 1 | write 0",
