@@ -147,6 +147,14 @@ class ChannelExplorationTest {
         assertTrue(error.getMessage().contains("asleep for good"), error::getMessage);
     }
 
+    /** The count of what is acknowledged is looked at before the lock is taken: the last acknowledgement comes in between. */
+    @Test
+    void shouldConvictADestroyThatLooksBeforeItTakesTheLock() {
+        HookedClasses twin = new HookedClasses("CompletionChannel.destroy", "awaitNanos", "awaitNanosTooLate");
+        assertConvicted(twin, 2, "arm 0, write 0; take, ack 0 | destroy 0");
+        assertTrue(twin.leftOut() != 0);
+    }
+
     /** The rule that nobody may get wrong: poll after arming. */
     @Test
     void shouldConvictAHostThatDoesNotPollAgain() {

@@ -621,6 +621,21 @@ public final class Explorer {
         return nanos - (explorer.nowNs - start);
     }
 
+    /**
+     * For twins: waits as one that has looked before it took the lock. Others may change what it saw in between, and signal nobody.
+     *
+     * @param condition what for
+     * @param nanos     how long
+     * @return as {@link #awaitNanos}
+     * @throws InterruptedException as {@link #awaitNanos}
+     */
+    public static long awaitNanosTooLate(Condition condition, long nanos) throws InterruptedException {
+        final ReentrantLock lock = lockOf(condition);
+        unlock(lock);
+        lock(lock);
+        return awaitNanos(condition, nanos);
+    }
+
     public static void signalAll(Condition condition) {
         Worker self = self();
         if (self == null) {
