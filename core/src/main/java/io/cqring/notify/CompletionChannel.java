@@ -492,7 +492,7 @@ public final class CompletionChannel implements AutoCloseable {
      */
     public boolean await(CompletionQueue queue, long timeout, TimeUnit unit) throws InterruptedException {
         final long nanos = nanos(timeout, unit);
-        return await(queue, null, new AtLeast(1, 0, nanos, System.nanoTime()));
+        return await(queue, null, new AtLeast(1, 0, nanos, System.nanoTime()), null);
     }
 
     /**
@@ -513,7 +513,7 @@ public final class CompletionChannel implements AutoCloseable {
      */
     public boolean await(CompletionPoller poller, long timeout, TimeUnit unit) throws InterruptedException {
         final long nanos = nanos(timeout, unit);
-        return await(poller.queue(), poller, new AtLeast(1, 0, nanos, System.nanoTime()));
+        return await(poller.queue(), poller, new AtLeast(1, 0, nanos, System.nanoTime()), null);
     }
 
     /**
@@ -543,7 +543,7 @@ public final class CompletionChannel implements AutoCloseable {
         if (count < 1 || count > most) {
             throw new IllegalArgumentException("completions to wait for must be 1 to " + most + ": " + count);
         }
-        return await(queue, null, new AtLeast(count, minNs, maxNs, System.nanoTime()));
+        return await(queue, null, new AtLeast(count, minNs, maxNs, System.nanoTime()), null);
     }
 
     /**
@@ -563,21 +563,27 @@ public final class CompletionChannel implements AutoCloseable {
      */
     public boolean awaitModerated(CompletionQueue queue, Moderation moderation, long timeout, TimeUnit unit)
             throws InterruptedException {
-        final ModerationTimer timer = new ModerationTimer(moderation);
-        final long nanos = nanos(timeout, unit);
+        Objects.requireNonNull(moderation, "moderation");
+        return awaitAndGather(queue, moderation, nanos(timeout, unit), null);
+    }
+
+    /** The same. {@code counters}: those of who waits, or null. */
+    boolean awaitAndGather(CompletionQueue queue, Moderation moderation, long nanos, ConsumerCounters counters)
+            throws InterruptedException {
         final long start = System.nanoTime();
         final Member member = openMember(queue);
         final long reported = reported(member);
-        if (!await(queue, null, new AtLeast(1, 0, nanos, start))) {
+        if (!await(queue, null, new AtLeast(1, 0, nanos, start), counters)) {
             return false;
         }
         if (!moderation.isOff()) {
-            gather(member, timer, start, nanos, reported);
+            gather(member, new ModerationTimer(moderation), start, nanos, reported, counters);
         }
         return true;
     }
 
-    private void gather(Member member, ModerationTimer timer, long start, long nanos, long reported)
+    private void gather(
+            Member member, ModerationTimer timer, long start, long nanos, long reported, ConsumerCounters counters)
             throws InterruptedException {
         final CompletionQueue queue = member.queue;
         final Moderation moderation = timer.moderation();
@@ -587,19 +593,23 @@ public final class CompletionChannel implements AutoCloseable {
         int seen = 1;
         timer.onArm(seen, System.nanoTime());
         while (true) {
-            final Sleepers.Waiter self = sleepers.join(member);
+            final Sleepers.Waiter self = sleepers.join(member); // before the arm, as in await
             final long now = System.nanoTime();
             long left = 0;
             try {
-                if (queue.arm(ArmMode.NEXT, enough)
-                        || departed(member) != reported) { // nobody may be left to write more
-                    return;
-                }
-                // Each that comes is to wake us; what the last arm asks for counts, and enough includes that.
-                while (eachCounts && seen + 1 < enough && queue.arm(ArmMode.NEXT, seen + 1)) {
-                    final int ready = Math.min(Math.max(seen + 1, queue.size()), enough - 1);
+                int wanted = eachCounts ? Math.min(seen + 1, enough) : enough; // each that comes is to wake us
+                while (queue.isPollable(wanted) || arm(queue, wanted, counters)) {
+                    if (wanted == enough) {
+                        return;
+                    }
+                    final int ready =
+                            Math.min(Math.max(wanted, queue.size()), enough - 1); // enough is for a look of its own
                     timer.onEntries(ready - seen, now);
                     seen = ready;
+                    wanted = seen + 1;
+                }
+                if (departed(member) != reported) { // nobody may be left to write more
+                    return;
                 }
                 left = Math.min(timer.dueInNs(now), nanos - (now - start));
                 if (left <= 0) {
@@ -612,6 +622,14 @@ public final class CompletionChannel implements AutoCloseable {
             }
             sleepers.waitFor(self, now, left);
         }
+    }
+
+    private static boolean arm(CompletionQueue queue, int wanted, ConsumerCounters counters) {
+        final boolean ready = queue.arm(ArmMode.NEXT, wanted);
+        if (counters != null) {
+            counters.armed(ready);
+        }
+        return ready;
     }
 
     /** As {@link #getEvent}, for all that have come, and acknowledges them. For {@link ReadyQueues}. False if time ran out. */
@@ -664,7 +682,8 @@ public final class CompletionChannel implements AutoCloseable {
         }
     }
 
-    private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan) throws InterruptedException {
+    private boolean await(CompletionQueue queue, CompletionPoller poller, AtLeast plan, ConsumerCounters counters)
+            throws InterruptedException {
         final Member member = openMember(queue);
         final long reported = reported(member);
         boolean called = false;
@@ -680,7 +699,7 @@ public final class CompletionChannel implements AutoCloseable {
                 final long departed = departed(member); // before the look, which then finds all that they published
                 // The rule that nobody may get wrong: arm, then look, and only then sleep. What came before the look is
                 // reported by it, what comes later raises the event.
-                if (poller == null ? queue.arm(ArmMode.NEXT, wanted) : arm(poller, wanted, called ? member : null)) {
+                if (poller == null ? arm(queue, wanted, counters) : arm(poller, wanted, called ? member : null)) {
                     return true;
                 }
                 if (departed != reported) {
@@ -697,6 +716,9 @@ public final class CompletionChannel implements AutoCloseable {
                 }
             }
             called = sleepers.waitFor(self, now, left) != null;
+            if (called && counters != null && queue.isPollable(1)) { // else it was an old event
+                counters.woken();
+            }
         }
     }
 

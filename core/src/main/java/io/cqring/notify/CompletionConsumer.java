@@ -4,7 +4,6 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.Completion;
 import io.cqring.cq.CompletionHandler;
 import io.cqring.cq.CompletionQueue;
-import io.cqring.memory.QueueMemory;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -29,13 +28,6 @@ import org.agrona.concurrent.IdleStrategy;
 public final class CompletionConsumer {
     private static final int DEFAULT_BUDGET = 256;
 
-    private static final int POLLS = 0;
-    private static final int EVENTS = POLLS + Long.BYTES;
-    private static final int ARMS = EVENTS + Long.BYTES;
-    private static final int MISSED = ARMS + Long.BYTES;
-    private static final int COMPLETIONS = MISSED + Long.BYTES;
-    private static final int COUNTERS_BYTES = COMPLETIONS + Long.BYTES;
-
     private final CompletionQueue queue;
     private final CompletionHandler handler;
     private final CompletionHandler counting = this::hand;
@@ -51,8 +43,7 @@ public final class CompletionConsumer {
 
     private final Runnable task = this::runTask;
 
-    /** One word per counter: stored by whoever polls, opaque, because any thread may look. */
-    private final QueueMemory counters = QueueMemory.allocate(COUNTERS_BYTES);
+    private final ConsumerCounters counters = new ConsumerCounters();
 
     /** Held by tasks: an event may start the next one before the last has let go of the queue. */
     private final ReentrantLock turn = new ReentrantLock();
@@ -196,27 +187,15 @@ public final class CompletionConsumer {
         return true;
     }
 
-    /** Arms, and sleeps until there is something. False if time ran out. */
+    /** Sleeps until there is something: the channel looks, and arms only if there is nothing. False if time ran out. */
     private boolean sleep(long nanos) throws InterruptedException {
-        final long start = System.nanoTime();
-        if (!arm()) {
-            if (!channel.await(queue, nanos, TimeUnit.NANOSECONDS)) {
-                return false;
-            }
-            count(EVENTS, 1);
-        }
-        if (!moderation.isOff()) {
-            channel.awaitModerated(
-                    queue, moderation, Math.max(0, nanos - (System.nanoTime() - start)), TimeUnit.NANOSECONDS);
-        }
-        return true;
+        return channel.awaitAndGather(queue, moderation, nanos, counters);
     }
 
     /** True if there is something to poll already. */
     private boolean arm() {
-        count(ARMS, 1);
         final boolean ready = queue.arm(ArmMode.NEXT);
-        count(MISSED, ready ? 1 : 0);
+        counters.armed(ready);
         return ready;
     }
 
@@ -232,13 +211,13 @@ public final class CompletionConsumer {
     }
 
     private int poll(int most) {
-        count(POLLS, 1);
+        counters.polled();
         handling = false;
         handed = 0;
         try {
             return queue.poll(counting, most);
         } finally {
-            count(COMPLETIONS, handed);
+            counters.handed(handed);
         }
     }
 
@@ -268,7 +247,9 @@ public final class CompletionConsumer {
         turn.lock();
         try {
             throwFailure();
-            count(EVENTS, first ? 0 : 1);
+            if (!first) {
+                counters.woken();
+            }
             started = false; // if the executor refuses it
             submit();
             started = true;
@@ -341,44 +322,40 @@ public final class CompletionConsumer {
 
     // ---- Counters
 
-    private void count(int counter, int more) {
-        counters.putLongOpaque(counter, counters.getLongOpaque(counter) + more);
-    }
-
     /**
      * Polls so far. Any thread; exact on the polling thread, elsewhere it may be out of date, as all counters.
      *
      * @return calls
      */
     public long polls() {
-        return counters.getLongOpaque(POLLS);
+        return counters.polls();
     }
 
     /**
-     * Times that the consumer slept and an event woke it. Any thread.
+     * Times that the consumer slept and an event woke it, because there was something. Not while it let completions gather. Any thread.
      *
      * @return events
      */
     public long events() {
-        return counters.getLongOpaque(EVENTS);
+        return counters.events();
     }
 
     /**
-     * Times that the consumer armed the queue in order to sleep. Any thread.
+     * Times that the consumer armed the queue in order to sleep: once per sleep, not if there was something to poll. Any thread.
      *
      * @return arms
      */
     public long arms() {
-        return counters.getLongOpaque(ARMS);
+        return counters.arms();
     }
 
     /**
-     * Arms that found something to poll, so that there was no sleep. Any thread.
+     * Arms that found what they asked for, which had come since the look before, so that there was no sleep. Any thread.
      *
      * @return arms
      */
     public long missed() {
-        return counters.getLongOpaque(MISSED);
+        return counters.missed();
     }
 
     /**
@@ -387,7 +364,7 @@ public final class CompletionConsumer {
      * @return completions
      */
     public long completions() {
-        return counters.getLongOpaque(COMPLETIONS);
+        return counters.completions();
     }
 
     @Override

@@ -5,7 +5,7 @@ public enum ConsumerMode {
     /** Always polls: never arms, never sleeps. The shortest delay, for a processor of its own. */
     POLL,
 
-    /** An event, then one poll, up to the budget; then it arms again, which reports what was left. */
+    /** An event, then one poll, up to the budget; then it arms again, unless something is left. */
     INTERRUPT,
 
     /** An event, then polls until nothing is left, at most a ring full; then it arms again. */

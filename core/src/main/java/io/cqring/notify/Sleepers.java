@@ -110,6 +110,7 @@ final class Sleepers {
         lock.lock();
         try {
             leave(self, true);
+            handOn(); // the watcher does not know of an event that was ours
         } finally {
             lock.unlock();
         }
@@ -208,8 +209,7 @@ final class Sleepers {
                 if (left <= 0) {
                     return null;
                 }
-                handOn();
-                doze(left);
+                doze(left); // what we have dealt out to others has roused the watcher, who hands it on
                 dozed = true;
             } else {
                 if (left <= 0 && !doorbell.isOpen()) {
@@ -229,20 +229,22 @@ final class Sleepers {
         }
     }
 
-    /** Leaves nothing behind that nobody knows of: an event that has just come, those of others, the watch. */
+    /**
+     * Leaves nothing behind that nobody knows of: an event that has just come, those of others, the watch. If somebody watches, he does that,
+     * for those events have roused him.
+     */
     private void leave(Waiter self, boolean hasWaited) {
         waiters.remove(self);
         if (self.wanted != null && self.wanted.signalled) {
             signal(self.wanted); // it came as we left
         }
-        if (hasWaited) { // else it is in a loop, and comes again until there is nothing
-            handOn();
-        }
         if (watcher == null) {
             final Waiter next = waiters.peek();
             if (next != null) {
-                wake(next); // to watch from now on, or to find what is left
-            } else if (hasWaited && doorbell.isOpen() && armEvents()) {
+                wake(next); // to watch from now on, and first to hand on what is left
+            } else if (hasWaited // else it is in a loop, and comes again until there is nothing
+                    && doorbell.isOpen()
+                    && (ready.size() != 0 || armEvents())) {
                 doorbell.ring(); // the selector watches
             }
         }

@@ -79,6 +79,30 @@ public class CqOwnStress {
         private TwoEntriesBackwards() {}
     }
 
+    /** What may come of a poll: entries taken, wrong words. */
+    @Outcome(
+            id = {"9, 0", "10, 0", "11, 0", "12, 0"},
+            expect = ACCEPTABLE,
+            desc = "As many as were valid, every word of them.")
+    @Outcome(expect = FORBIDDEN, desc = "An entry that was not looked at was not whole, or not there.")
+    public static class AheadRun {
+        private AheadRun() {}
+    }
+
+    /** What must come of a poll on a machine that breaks the edge. */
+    @Outcome(
+            id = {"9, 0", "10, 0", "11, 0", "12, 0"},
+            expect = ACCEPTABLE,
+            desc = "As many as were valid, every word of them.")
+    @Outcome(
+            id = "12, [1-9].*",
+            expect = ACCEPTABLE_INTERESTING,
+            desc = "Convicted: the last one was valid, and one before it was not whole.")
+    @Outcome(expect = FORBIDDEN, desc = "A fault that the twin does not have.")
+    public static class BrokenRun {
+        private BrokenRun() {}
+    }
+
     abstract static class Rig extends QueueRig {
         Rig(int strideBytes, int laps) {
             super(1, strideBytes, Fill.WRITE, laps, 0, OverrunPolicy.BACKPRESSURE, UnaryOperator.identity());
@@ -825,6 +849,93 @@ public class CqOwnStress {
         public void host(III_Result result) {
             meetDevice();
             lookAtSecondThenPoll(result);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end() {
+            recycle();
+        }
+    }
+
+    /** A poll of more than eight, while the writer writes. */
+    @JCStressTest
+    @JCStressMeta(AheadRun.class)
+    @State
+    public static class Ahead32 extends LookAheadRig {
+        /** One sample. */
+        public Ahead32() {
+            super(UnaryOperator.identity());
+        }
+
+        /** Writes. */
+        @Actor
+        public void device() {
+            writeThree();
+        }
+
+        /** Polls. */
+        @Actor
+        public void host(II_Result result) {
+            pollOnce(result);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end() {
+            recycle();
+        }
+    }
+
+    /** A poll of more than eight, entries valid out of order. */
+    @JCStressTest
+    @JCStressMeta(BrokenRun.class)
+    @State
+    public static class TwinLaterFirst32 extends LookAheadRig {
+        /** One sample. */
+        public TwinLaterFirst32() {
+            super(memory -> new LookAheadRig.LaterFirst(memory, 32));
+        }
+
+        /** Writes. */
+        @Actor
+        public void device() {
+            writeThree();
+        }
+
+        /** Polls. */
+        @Actor
+        public void host(II_Result result) {
+            pollOnce(result);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end() {
+            recycle();
+        }
+    }
+
+    /** A poll of more than eight, words loaded before the header that vouches for them. */
+    @JCStressTest
+    @JCStressMeta(BrokenRun.class)
+    @State
+    public static class TwinWordsFirst32 extends LookAheadRig {
+        /** One sample. */
+        public TwinWordsFirst32() {
+            super(LookAheadRig.WordsFirst::new);
+        }
+
+        /** Writes. */
+        @Actor
+        public void device() {
+            writeThree();
+        }
+
+        /** Polls. */
+        @Actor
+        public void host(II_Result result) {
+            pollOnce(result);
         }
 
         /** Ends the sample. */

@@ -137,6 +137,31 @@ public class CqShareStress {
         }
     }
 
+    /** A sample of two actors on one rig of pollers. */
+    abstract static class AheadRace {
+        final LookAheadShareRig rig;
+        private volatile boolean oneHere;
+        private volatile boolean otherHere;
+
+        AheadRace(LookAheadShareRig rig) {
+            this.rig = rig;
+        }
+
+        final void meetOther() {
+            oneHere = true;
+            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
+                Thread.onSpinWait();
+            }
+        }
+
+        final void meetOne() {
+            otherHere = true;
+            for (int spins = 0; !oneHere && spins != QueueRig.SPINS; spins++) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
     /** The slots loaded before the consumer sequence that says which of them is next; for one thread, the victim. */
     static final class SlotsFirst extends WeakMemory {
         private static final int WORDS = 8;
@@ -959,6 +984,68 @@ public class CqShareStress {
         public void other(III_Result result) {
             meetOne();
             rig.writeWhenFree(1);
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** A claim of more than eight, while the writer writes, and another poller and the next lap come. */
+    @JCStressTest
+    @JCStressMeta(Accounted.class)
+    @State
+    public static class Ahead64 extends AheadRace {
+        /** One sample. */
+        public Ahead64() {
+            super(LookAheadShareRig.take());
+        }
+
+        /** Claims. */
+        @Actor
+        public void one() {
+            meetOther();
+            rig.claim();
+        }
+
+        /** Writes, polls, writes. */
+        @Actor
+        public void other() {
+            meetOne();
+            rig.writeAndLap();
+        }
+
+        /** Ends the sample. */
+        @Arbiter
+        public void end(III_Result result) {
+            rig.finish(result);
+        }
+    }
+
+    /** A claim of more than eight, entries valid out of order. */
+    @JCStressTest
+    @JCStressMeta(Unaccounted.class)
+    @State
+    public static class TwinLaterFirst64 extends AheadRace {
+        /** One sample. */
+        public TwinLaterFirst64() {
+            super(LookAheadShareRig.twin());
+        }
+
+        /** Claims. */
+        @Actor
+        public void one() {
+            meetOther();
+            rig.claim();
+        }
+
+        /** Writes, polls, writes. */
+        @Actor
+        public void other() {
+            meetOne();
+            rig.writeAndLap();
         }
 
         /** Ends the sample. */

@@ -31,7 +31,7 @@ final class Slices {
     private final ThreadLocal<ArrayDeque<QueueMemory>> own = ThreadLocal.withInitial(ArrayDeque::new);
     private final int bytes;
 
-    private Slices(int bytes) {
+    Slices(int bytes) {
         this.bytes = bytes;
     }
 

@@ -100,8 +100,11 @@ class ChannelExplorationTest {
                 "host 1 1 | answer 0 1 | write 1, write 0",
                 "host 1 2 | answer 0 2 | write 1, write 0, write 1, write 0",
                 "hostBriefly 1 1 | answer 0 1 | write 1, write 0",
+                "waitBriefly 0 | serve | write 0",
                 // A waiter that leaves, interrupted, as its event comes: it is another's.
                 "interruptSelf, shareOrLeave 0 | serve | write 0, look",
+                // A selector that has looked, beside a waiter that leaves.
+                "arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
             })
     void nobodySleepsThatAnotherWasToWake(String scenario) {
         assertSound(1, true, scenario);
@@ -113,6 +116,8 @@ class ChannelExplorationTest {
             strings = {
                 "host 0 1 | host 1 1 | write 0, write 1",
                 "host 0 1 | host 1 1, write 0 | write 1",
+                // One whose time runs out as its event comes, beside one for any.
+                "waitBriefly 0 | serve | write 0",
                 // Two pollers of a queue that ends as it wakes one of them.
                 "shareToEnd 0 | shareToEnd 0 | write 0, closeQueue 0",
             })
@@ -149,6 +154,14 @@ class ChannelExplorationTest {
         assertTrue(error.getMessage().contains("asleep for good"), error::getMessage);
     }
 
+    /** The count of what is acknowledged is looked at before the lock is taken: the last acknowledgement comes in between. */
+    @Test
+    void shouldConvictADestroyThatLooksBeforeItTakesTheLock() {
+        HookedClasses twin = new HookedClasses("CompletionChannel.destroy", "awaitNanos", "awaitNanosTooLate");
+        assertConvicted(twin, 2, "arm 0, write 0; take, ack 0 | destroy 0");
+        assertTrue(twin.leftOut() != 0);
+    }
+
     /** The rule that nobody may get wrong: poll after arming. */
     @Test
     void shouldConvictAHostThatDoesNotPollAgain() {
@@ -169,6 +182,10 @@ class ChannelExplorationTest {
                 "notify.signal           # wakeOne    # 1 # host 0 1 | host 1 1, write 0 | write 1",
                 "notify.arm              # passOn     # 1 # shareOne 0 | shareOne 0 | writeTwo 0",
                 "notify.waitFor          # handOn     # 1 # arm 0; shareOne 1 | serveOne, write 1 | write 0",
+                "notify.leave            # handOn     # 2 # waitBriefly 0 | serve | write 0",
+                "notify.leave            # size       # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
+                "notify.leave            # armEvents  # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
+                "notify.leave            # ring       # 1 # arm 0, arm 1, select; serveOne | write 0, write 0 | lookAll, write 1",
                 "notify.close            # wakeAll    # 1 # hostUntilClose 0 2 | hostUntilClose 1 1 | write 0, close",
                 "notify.waitFor          # armEvents  # 1 # host 0 1 | write 0",
                 "Interrupt.raise           # unpark     # 1 # host 0 1 | write 0",

@@ -6,6 +6,9 @@ import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CqOverrunException;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.notify.CompletionChannel;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -43,6 +46,9 @@ public final class ChannelRig implements Explorer.Run {
     private final int[] held = new int[QUEUES];
 
     private final boolean[] destroyed = new boolean[QUEUES];
+
+    /** What a selector would wait for, or null if there is none. */
+    private Pipe.SourceChannel selected;
 
     /**
      * A rig.
@@ -85,12 +91,12 @@ public final class ChannelRig implements Explorer.Run {
             for (String call : calls.split(",", -1)) {
                 call(thread, call.trim().split(" ", -1));
             }
-        } catch (InterruptedException e) {
+        } catch (InterruptedException | IOException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private void call(int thread, String... words) throws InterruptedException {
+    private void call(int thread, String... words) throws InterruptedException, IOException {
         int queue = words.length > 1 ? Integer.parseInt(words[1]) : 0;
         int count = words.length > 2 ? Integer.parseInt(words[2]) : 0;
         switch (words[0]) {
@@ -135,6 +141,12 @@ public final class ChannelRig implements Explorer.Run {
                     takeOne(thread, queue);
                     share(thread, queue);
                 });
+            case "waitBriefly" -> // whoever else waits is to hear of what came as it left
+                untilClose(() -> {
+                    if (channel.await(pollers[thread][queue], 1, TimeUnit.MILLISECONDS)) {
+                        takeOne(thread, queue);
+                    }
+                });
             case "shareOne" -> {
                 require(channel.await(pollers[thread][queue], 1, TimeUnit.DAYS), "time ran out");
                 takeOne(thread, queue);
@@ -162,6 +174,18 @@ public final class ChannelRig implements Explorer.Run {
                         takeOne(thread, ready == queues[0] ? 0 : 1);
                     }
                 });
+            case "select" -> { // a selector waits from now on: nothing is there
+                selected = (Pipe.SourceChannel) channel.selectable();
+                require(channel.getEvent(0, TimeUnit.SECONDS) == null, "an event");
+            }
+            case "lookAll" -> { // as one that was selected, which does not come again unless the pipe says so
+                CompletionQueue ready = channel.getEvent(0, TimeUnit.SECONDS);
+                while (ready != null) {
+                    channel.ack(ready, 1);
+                    takeAndArm(thread, ready == queues[0] ? 0 : 1);
+                    ready = channel.getEvent(0, TimeUnit.SECONDS);
+                }
+            }
             case "take" -> { // at most one event, and says later that it was done with
                 CompletionQueue ready = channel.getEvent(1, TimeUnit.MILLISECONDS);
                 if (ready != null) {
@@ -318,12 +342,16 @@ public final class ChannelRig implements Explorer.Run {
     public void check() {
         try {
             settle();
-        } catch (InterruptedException e) {
+            if (selected != null) {
+                channel.close();
+                selected.close();
+            }
+        } catch (InterruptedException | IOException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private void settle() throws InterruptedException {
+    private void settle() throws InterruptedException, IOException {
         for (int queue = 0; queue != QUEUES; queue++) {
             int self = queue;
             if (queues[queue].isDead()) {
@@ -345,7 +373,9 @@ public final class ChannelRig implements Explorer.Run {
             }
         }
         if (!channel.isClosed()) {
+            boolean silent = selected != null && selected.read(ByteBuffer.allocate(1)) == 0;
             CompletionQueue left = channel.getEvent(0, TimeUnit.SECONDS);
+            require(!silent || left == null, "asleep for good: the selector, beside an event");
             while (left != null) {
                 channel.ack(left, 1);
                 left = channel.getEvent(0, TimeUnit.SECONDS);

@@ -32,7 +32,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p><b>Time</b> stands still while anybody can run. It goes on for a thread that is parked for less than {@link #LONG_NS}, and then to the
  * end of its wait, as for one that waits for a condition: that thread may run out of time at any moment. One that waits longer has to be woken: if all that are left do so, they
- * are asleep for good, and the run has failed.
+ * are asleep for good, and the run has failed. With {@link #exploreInTime} no thread runs out of time before another that has less left, so
+ * that things happen at the instants that a timetable says.
  */
 public final class Explorer {
     /** Whoever parks for longer is not to time out. */
@@ -194,6 +195,7 @@ public final class Explorer {
 
     private final int most;
     private final boolean storesAreHeldBack;
+    private final boolean inTime;
     private final List<Worker> workers = new ArrayList<>();
     private final Thread conductor = Thread.currentThread();
 
@@ -215,9 +217,10 @@ public final class Explorer {
     private Throwable failure;
     private volatile boolean over;
 
-    private Explorer(int most, boolean storesAreHeldBack) {
+    private Explorer(int most, boolean storesAreHeldBack, boolean inTime) {
         this.most = most;
         this.storesAreHeldBack = storesAreHeldBack;
+        this.inTime = inTime;
     }
 
     /**
@@ -230,7 +233,18 @@ public final class Explorer {
      * @throws AssertionError if a run fails
      */
     public static int explore(int most, boolean storesAreHeldBack, Factory factory) {
-        return new Explorer(most, storesAreHeldBack).explore(factory);
+        return new Explorer(most, storesAreHeldBack, false).explore(factory);
+    }
+
+    /**
+     * Runs every schedule without a deviation in which nobody runs out of time too early.
+     *
+     * @param factory makes a fresh run
+     * @return schedules run
+     * @throws AssertionError if a run fails
+     */
+    public static int exploreInTime(Factory factory) {
+        return new Explorer(0, false, true).explore(factory);
     }
 
     private int explore(Factory factory) {
@@ -341,7 +355,7 @@ public final class Explorer {
         }
         int awake = able.size();
         for (Worker worker : workers) {
-            if (!abandoned && worker.mayTimeOut()) {
+            if (!abandoned && worker.mayTimeOut() && (!inTime || (awake == 0 && isFirst(worker)))) {
                 able.add(worker);
             }
         }
@@ -375,6 +389,10 @@ public final class Explorer {
         if (self != null) {
             self.awaitTurn();
         }
+    }
+
+    private boolean isFirst(Worker self) {
+        return workers.stream().noneMatch(other -> other.mayTimeOut() && other.deadlineNs < self.deadlineNs);
     }
 
     private void point(Worker self) {
@@ -619,6 +637,21 @@ public final class Explorer {
             throw new InterruptedException();
         }
         return nanos - (explorer.nowNs - start);
+    }
+
+    /**
+     * For twins: waits as one that has looked before it took the lock. Others may change what it saw in between, and signal nobody.
+     *
+     * @param condition what for
+     * @param nanos     how long
+     * @return as {@link #awaitNanos}
+     * @throws InterruptedException as {@link #awaitNanos}
+     */
+    public static long awaitNanosTooLate(Condition condition, long nanos) throws InterruptedException {
+        final ReentrantLock lock = lockOf(condition);
+        unlock(lock);
+        lock(lock);
+        return awaitNanos(condition, nanos);
     }
 
     public static void signalAll(Condition condition) {

@@ -17,7 +17,8 @@ import org.objectweb.asm.Type;
  * another thread replaced by the method of {@link Explorer} of the same name, and nothing else changed. A class of the test that uses
  * them is to be loaded with them ({@link #RIG}).
  *
- * <p>For twins, a method can be made to leave a call out; what the call would have returned is false, 0 or null.
+ * <p>For twins, a method can be made to leave a call out; what the call would have returned is false, 0 or null. Or it is made to call another
+ * method of {@link Explorer} instead.
  */
 final class HookedClasses extends ClassLoader {
     /** Classes loaded here begin with this. */
@@ -59,6 +60,10 @@ final class HookedClasses extends ClassLoader {
 
     private final String leavesOutIn;
     private final String leavesOut;
+
+    /** What is called instead; null: nothing. */
+    private final String instead;
+
     private int leftOut;
 
     /** The shipped classes. */
@@ -74,12 +79,24 @@ final class HookedClasses extends ClassLoader {
      * @param call   name of the call
      */
     HookedClasses(String method, String call) {
+        this(method, call, null);
+    }
+
+    /**
+     * A twin.
+     *
+     * @param method  class and method, or package and method, as above
+     * @param call    name of the call that it does not make
+     * @param instead name of the method of {@link Explorer} that it calls instead, with the same arguments; null for none
+     */
+    HookedClasses(String method, String call, String instead) {
         super(HookedClasses.class.getClassLoader());
         this.leavesOutIn = method;
         this.leavesOut = call;
+        this.instead = instead;
     }
 
-    /** Calls left out in the classes loaded so far. */
+    /** Calls left out, or replaced by another, in the classes loaded so far. */
     int leftOut() {
         return leftOut;
     }
@@ -147,11 +164,13 @@ final class HookedClasses extends ClassLoader {
         @Override
         public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
             Set<String> replaced = REPLACED.getOrDefault(owner, Set.of());
-            if (leavesOutHere && name.equals(leavesOut)) {
+            boolean leavesThisOut = leavesOutHere && name.equals(leavesOut);
+            leftOut += leavesThisOut ? 1 : 0;
+            if (leavesThisOut && instead == null) {
                 leaveOut(opcode, descriptor);
-            } else if (replaced.contains(name)) {
+            } else if (leavesThisOut || replaced.contains(name)) {
                 String all = opcode == Opcodes.INVOKESTATIC ? descriptor : "(L" + owner + ";" + descriptor.substring(1);
-                super.visitMethodInsn(Opcodes.INVOKESTATIC, EXPLORER, name, all, false);
+                super.visitMethodInsn(Opcodes.INVOKESTATIC, EXPLORER, leavesThisOut ? instead : name, all, false);
             } else if (owner.startsWith("java/util/concurrent/locks/") && !LEFT_ALONE.contains(name)) {
                 throw new IllegalStateException("a call that the explorer does not know: " + owner + "." + name);
             } else {
@@ -160,7 +179,6 @@ final class HookedClasses extends ClassLoader {
         }
 
         private void leaveOut(int opcode, String descriptor) {
-            leftOut++;
             Type[] arguments = Type.getArgumentTypes(descriptor);
             for (int i = arguments.length - 1; i >= 0; i--) {
                 visitInsn(arguments[i].getSize() == 2 ? Opcodes.POP2 : Opcodes.POP);
