@@ -255,8 +255,7 @@ public final class IrdmaQueue extends VendorQueue {
         if (IrdmaCqe.isError(control)) {
             final boolean isEvent = IrdmaCqe.majorError(control) == IrdmaCqe.MAJOR_SHARED;
             final int major = isEvent ? IrdmaCqe.MAJOR_FLUSH : IrdmaCqe.majorError(control);
-            final int minor =
-                    isEvent ? IrdmaCqe.ofEvent(IrdmaCqe.minorError(control)) : IrdmaCqe.minorError(control);
+            final int minor = isEvent ? IrdmaCqe.ofEvent(IrdmaCqe.minorError(control)) : IrdmaCqe.minorError(control);
             final CompletionStatus status = IrdmaCqe.status(major, minor);
             deliverError(
                     ofSend,
@@ -270,9 +269,7 @@ public final class IrdmaQueue extends VendorQueue {
             final boolean invalidated = !qp.isDatagram && IrdmaCqe.isKeyValid(control);
             final int operation = IrdmaCqe.operation(control);
             deliver(
-                    ofSend
-                            ? requestOpcode(operation)
-                            : receiveOpcode(operation, shared, invalidated, hasImmediate),
+                    ofSend ? requestOpcode(operation) : receiveOpcode(operation, shared, invalidated, hasImmediate),
                     IrdmaCqe.isSolicited(control),
                     sequence,
                     qp,

@@ -382,7 +382,13 @@ public final class Mlx5Writer extends VendorWriter {
         if (isDead() || unpolled == ring.depth() || unpolled + 1 > next.depth()) {
             return false;
         }
-        publish(0, 0, 0, 0, 0, Mlx5Cqe.control(0, 0, 0, Mlx5Cqe.RESIZE_CQ, Mlx5Cqe.FORMAT_PLAIN, false, owner(produced)));
+        publish(
+                0,
+                0,
+                0,
+                0,
+                0,
+                Mlx5Cqe.control(0, 0, 0, Mlx5Cqe.RESIZE_CQ, Mlx5Cqe.FORMAT_PLAIN, false, owner(produced)));
         ring = next;
         return true;
     }
