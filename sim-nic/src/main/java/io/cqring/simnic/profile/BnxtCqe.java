@@ -130,7 +130,7 @@ public final class BnxtCqe {
      * Composes word 2 of a datagram.
      *
      * @param sourceQp queue pair that sent it; its low 16 bits count
-     * @param mac      48 bits, the first byte in bits 7:0
+     * @param mac      48 bits, the first byte in bits 47:40
      * @return the word
      */
     public static long source(int sourceQp, long mac) {

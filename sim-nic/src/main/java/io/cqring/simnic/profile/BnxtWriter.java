@@ -19,8 +19,8 @@ public final class BnxtWriter extends VendorWriter {
     private static final int NONE = -1;
     private static final int COUNTER_MASK = 0xFF_FFFF;
 
-    /** Of this NIC's one port: 02:00:00:00:00:01, the first byte in bits 7:0. */
-    private static final long MAC = 0x0100_0000_0002L;
+    /** Of this NIC's one port: 02:00:00:00:00:01, the first byte in bits 47:40. */
+    private static final long MAC = 0x0200_0000_0001L;
 
     private final QueueMemory doorbells;
     private VendorRing ring;

@@ -273,10 +273,10 @@ class VendorSharedBytesTest {
         final String handle = "dec0000000000000";
         assertEquals("40000000ddccbbaa" + handle + ZERO + "0300030003000000", hex(queue.ring(), 0), "shared, imm");
         assertEquals(
-                "30000000ddccbbaa" + handle + "0200000000015634" + "0500030003000012", hex(queue.ring(), 1), "type 2");
+                "30000000ddccbbaa" + handle + "0100000000025634" + "0500030003000012", hex(queue.ring(), 1), "type 2");
         assertEquals(ZERO + handle + ZERO + "0502010003000000", hex(queue.ring(), 2), "status 2");
         assertEquals( // 20 bits of the counter: 0x2345b
-                "2800000000000000" + handle + "0200000000015634" + "050000005b340212", hex(queue.ring(), 3));
+                "2800000000000000" + handle + "0100000000025634" + "050000005b340212", hex(queue.ring(), 3));
     }
 
     @Test
@@ -300,6 +300,19 @@ class VendorSharedBytesTest {
                 poll(queue));
         assertTrue(shared.retire(0));
         assertEquals(6, shared.free(), "places 1 and 3 are free, 2 is not");
+    }
+
+    /** Terminal with both indexes: a driver flushes no receives of a queue pair that shares them. */
+    @Test
+    void aBnxtDriverFlushesNoSharedReceives() {
+        final BnxtQueue queue = BnxtQueue.create(8, 1);
+        final SharedReceiveQueue shared = shared(8, 0x50, 4);
+        final Posted work = new Posted(0).sharing(shared);
+        queue.register(QP, work);
+        work.sends(0x10, 1).receives(0x20, 1);
+        put(queue.ring(), 0, "dec0000000000000" + "0000000000000000" + ZERO + "1d0b000000000000");
+        assertEquals(List.of("10 REQ_ERR WR_FLUSH_ERR #0 0"), poll(queue));
+        assertEquals(4, shared.free());
     }
 
     // ---- All of them
