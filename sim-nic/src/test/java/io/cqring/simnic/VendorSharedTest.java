@@ -558,14 +558,14 @@ class VendorSharedTest {
 
     // ---- A thread of its own
 
-    /** Three senders, three receivers on two queues, one shared queue of 32, some datagrams: every tag once, every queue pair's messages in order. */
+    /** Three senders, three receivers on two queues, one shared queue: every tag once, every queue pair's messages in order. */
     @ParameterizedTest
     @EnumSource(VendorProfile.class)
     @FieldBug(86)
     void aDeviceThatRunsLosesAndDoublesNothing(VendorProfile profile) {
-        final int messages = 10_000;
+        final int messages = 5_000;
         try (Rig rig = new Rig(Layout.valueOf(profile.name()))) {
-            final SharedReceiveQueue shared = rig.nic.createSharedReceiveQueue(rig.domain, 32);
+            final SharedReceiveQueue shared = rig.nic.createSharedReceiveQueue(rig.domain, 256);
             final QueuePair[] from = new QueuePair[3];
             final QueuePair[] to = new QueuePair[3];
             final int[] sent = new int[3];
@@ -612,12 +612,12 @@ class VendorSharedTest {
                 final int came =
                         rig.poll(rig.others, receiver) + rig.poll(rig.receives, receiver) + rig.poll(rig.sends, sender);
                 if (came == 0) {
-                    Thread.onSpinWait();
+                    Thread.yield();
                 }
             }
             assertEquals(messages, taken.cardinality());
             assertEquals(messages, taken.length(), "without a hole");
-            assertEquals(32 - (posted[0] - messages), shared.free());
+            assertEquals(256 - (posted[0] - messages), shared.free());
         }
     }
 }

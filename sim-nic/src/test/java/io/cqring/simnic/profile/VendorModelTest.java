@@ -439,7 +439,7 @@ class VendorModelTest {
         private void finish(Taken one) {
             final long tag = sharedTags.get((int) one.sequence);
             if (one.fails) {
-                failReceive(one.pair, one.sequence, tag);
+                fail(one.pair, false, one.sequence, tag);
             } else {
                 receive(one.pair, one.sequence, tag);
             }
@@ -487,12 +487,8 @@ class VendorModelTest {
             } else {
                 pair.work.receives(nextTag++, 1);
                 final long sequence = pair.received++;
-                failReceive(pair, sequence, pair.work.receiveTag(sequence));
+                fail(pair, false, sequence, pair.work.receiveTag(sequence));
             }
-        }
-
-        private void failReceive(Pair pair, long sequence, long tag) {
-            fail(pair, false, sequence, tag);
         }
 
         private void fail(Pair pair, boolean ofSend, long sequence, long tag) {
