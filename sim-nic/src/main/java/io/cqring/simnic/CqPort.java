@@ -138,6 +138,12 @@ abstract class CqPort {
         }
     }
 
+    /** Receives of a queue pair will complete here. For layouts whose entries depend on what kind it is. */
+    void admit(DeviceQp qp) {}
+
+    /** A queue pair that was admitted is gone. */
+    void dismiss(DeviceQp qp) {}
+
     /** Whether completions of several requests are staged before they are shown. */
     abstract boolean stages();
 

@@ -623,6 +623,7 @@ final class Device implements Agent {
         settle(slot, 0);
         DeviceQp qp = new DeviceQp(number, slot, type, domain, sendPort, receivePort, qpMemory, receives);
         qp.life = newLife();
+        receivePort.admit(qp);
         bySlot[slot] = qp;
         return number;
     }
@@ -689,6 +690,7 @@ final class Device implements Agent {
         qp.reset();
         qp.sendPort.users--;
         qp.receivePort.users--;
+        qp.receivePort.dismiss(qp);
         qp.receives.users--;
         bySlot[qp.slot] = null;
         freeSlots.add(qp.slot);

@@ -601,12 +601,78 @@ public final class SimNic implements AutoCloseable {
      */
     public QueuePair createQueuePair(
             ProtectionDomain domain, VendorQueue sendCq, VendorQueue receiveCq, int sendDepth, int receiveDepth) {
+        return createQueuePair(QpType.RC, domain, sendCq, receiveCq, sendDepth, receiveDepth);
+    }
+
+    /**
+     * Makes a queue pair whose completions go into vendors' queues, and makes it known to their driver.
+     *
+     * @param type         transport service; UC only with mlx5
+     * @param domain       as {@link #createQueuePair(ProtectionDomain, VendorQueue, VendorQueue, int, int)}
+     * @param sendCq       as there
+     * @param receiveCq    as there
+     * @param sendDepth    as there
+     * @param receiveDepth as there
+     * @return the host side
+     * @throws IllegalArgumentException as there, or if the vendor has no queue pairs of this type
+     * @throws CommandException         as there
+     */
+    public QueuePair createQueuePair(
+            QpType type,
+            ProtectionDomain domain,
+            VendorQueue sendCq,
+            VendorQueue receiveCq,
+            int sendDepth,
+            int receiveDepth) {
+        requireDepths(sendDepth, receiveDepth);
+        return createVendorsQueuePair(
+                type, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, receiveDepth), null);
+    }
+
+    /**
+     * Makes a queue pair whose completions go into vendors' queues, and that takes its receives from a shared queue. The driver retires a
+     * receive when it takes its completion, so the thread that polls is the one that posts to the shared queue.
+     *
+     * @param type      transport service; UC only with mlx5
+     * @param domain    whose memory its sends may use, and its peer; receives go by the domain of the shared queue
+     * @param sendCq    as {@link #createQueuePair(ProtectionDomain, VendorQueue, VendorQueue, int, int)}
+     * @param receiveCq as there; with irdma one of 64-byte slots
+     * @param sendDepth as there
+     * @param shared    the shared queue, of at most 2^15 entries
+     * @return the host side
+     * @throws IllegalArgumentException as there, or if the vendor has no such queue pairs
+     * @throws CommandException         as there, or if the shared queue is unknown
+     */
+    public QueuePair createQueuePair(
+            QpType type,
+            ProtectionDomain domain,
+            VendorQueue sendCq,
+            VendorQueue receiveCq,
+            int sendDepth,
+            SharedReceiveQueue shared) {
+        Objects.requireNonNull(shared, "shared receive queue");
+        requireDepths(sendDepth, 1);
+        return createVendorsQueuePair(type, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, 1), shared);
+    }
+
+    private static void requireDepths(int sendDepth, int receiveDepth) {
         if (sendDepth > VendorQueue.MAX_WORK_QUEUE || receiveDepth > VendorQueue.MAX_WORK_QUEUE) {
             throw new IllegalArgumentException("queues of a queue pair must have at most " + VendorQueue.MAX_WORK_QUEUE
                     + " entries with a vendor's completion queue: " + sendDepth + ", " + receiveDepth);
         }
-        final QueuePair made =
-                createQueuePair(QpType.RC, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, receiveDepth), 0);
+    }
+
+    private QueuePair createVendorsQueuePair(
+            QpType type,
+            ProtectionDomain domain,
+            VendorQueue sendCq,
+            VendorQueue receiveCq,
+            QpMemory memory,
+            SharedReceiveQueue shared) {
+        Objects.requireNonNull(type, "type");
+        sendCq.requireSupports(type, null);
+        receiveCq.requireSupports(type, shared);
+        final QueuePair made = createQueuePair(type, domain, sendCq, receiveCq, memory, shared);
         sendCq.register(made.number(), made);
         if (receiveCq != sendCq) {
             receiveCq.register(made.number(), made);
@@ -636,7 +702,7 @@ public final class SimNic implements AutoCloseable {
             int receiveDepth) {
         Objects.requireNonNull(type, "type");
         QpMemory memory = QpMemory.allocate(sendDepth, receiveDepth);
-        return createQueuePair(type, domain, sendCq, receiveCq, memory, 0);
+        return createQueuePair(type, domain, sendCq, receiveCq, memory, null);
     }
 
     /**
@@ -660,14 +726,21 @@ public final class SimNic implements AutoCloseable {
             int sendDepth,
             SharedReceiveQueue shared) {
         Objects.requireNonNull(type, "type");
-        return createQueuePair(type, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, 1), shared.number());
+        Objects.requireNonNull(shared, "shared receive queue");
+        return createQueuePair(type, domain, sendCq, receiveCq, QpMemory.allocate(sendDepth, 1), shared);
     }
 
     private QueuePair createQueuePair(
-            QpType type, ProtectionDomain domain, Object sendCq, Object receiveCq, QpMemory memory, int shared) {
-        int number = call(() -> device.createQueuePair(type, domain, sendCq, receiveCq, memory, shared));
+            QpType type,
+            ProtectionDomain domain,
+            Object sendCq,
+            Object receiveCq,
+            QpMemory memory,
+            SharedReceiveQueue shared) {
+        int sharedNumber = shared == null ? 0 : shared.number();
+        int number = call(() -> device.createQueuePair(type, domain, sendCq, receiveCq, memory, sharedNumber));
         int register = Device.registerOffset(device.slotOf(number));
-        QueuePair queuePair = new QueuePair(number, type, shared == 0, memory, device.uarPage, register);
+        QueuePair queuePair = new QueuePair(number, type, shared, memory, device.uarPage, register);
         queuePairs.add(new HostQp(queuePair, memory, register, sendCq, receiveCq));
         return queuePair;
     }
@@ -718,9 +791,17 @@ public final class SimNic implements AutoCloseable {
      * @param queuePair  the queue pair
      * @param to         the new state; legal changes in {@link QpState}
      * @param attributes what goes with the change, see {@link QpAttributes}
-     * @throws CommandException if the change is not legal or the attributes do not suit it; nothing is changed
+     * @throws CommandException if the change is not legal, the attributes do not suit it, or a vendor's driver does not know it; nothing is
+     *                          changed
      */
     public void modify(QueuePair queuePair, QpState to, QpAttributes attributes) {
+        if (to == QpState.RTS
+                && queuePair.state() == QpState.SQE
+                && find(queuePair).sendCq instanceof VendorQueue vendor
+                && !vendor.resumesSends()) {
+            throw new CommandException(
+                    "after a failed send this vendor's queue pairs go on only by RESET: " + queuePair);
+        }
         QpAttributes values = attributes.copy();
         call(() -> device.modify(queuePair.number(), to, values));
         if (to == QpState.RESET) {

@@ -15,6 +15,16 @@ final class VendorPort extends CqPort {
     }
 
     @Override
+    void admit(DeviceQp qp) {
+        writer.admit(qp.number, qp.type, qp.receives.isShared() ? qp.receives.ring.capacity() : 0);
+    }
+
+    @Override
+    void dismiss(DeviceQp qp) {
+        writer.dismiss(qp.number);
+    }
+
+    @Override
     boolean stages() {
         return true;
     }

@@ -8,10 +8,15 @@ import io.cqring.cq.CompletionStatus;
  * <pre>
  *   requester (0)   word 0: 63:0 handle of the queue pair | word 1: 15:0 send queue's consumer index: all before it are done
  *   receive (1)     word 0: 31:0 length | 63:32 immediate, or the invalidated key | word 1: 63:0 handle
+ *   datagram (2)    as a receive, but word 0: 13:0 length | 31:14 VLAN and the like; word 2: 47:0 sender's MAC | 63:48 source QP number, low
  *   terminal (14)   word 0: 63:0 handle | word 1: 15:0 send queue's, 31:16 receive queue's consumer index; 0xFFFF: none
  *   cut-off (15)    the base alone
  *   word 3, base    0 toggle | 4:1 type | 6:5 resize toggle | 15:8 status | 31:16 flags | 51:32 receive's index
+ *                   | 63:56 source QP number, high
  * </pre>
+ *
+ * <p>The receive's index is the one that the driver wrote into the request: in a shared queue, its place there.
+ *
  *
  * <p>The seed says 64 bytes; the driver says 32, and so does this class. Source: rdma-core {@code providers/bnxt_re/bnxt_re-abi.h},
  * {@code verbs.c}.
@@ -23,6 +28,9 @@ public final class BnxtCqe {
     /** Offset of word 1. */
     public static final int WORD_1 = 8;
 
+    /** Offset of word 2. */
+    public static final int WORD_2 = 16;
+
     /** Offset of the base: stored last, with release; loaded first, with acquire. */
     public static final int BASE = 24;
 
@@ -32,11 +40,17 @@ public final class BnxtCqe {
     /** Type: a receive of a connected queue pair. */
     public static final int RES_RC = 1;
 
+    /** Type: a receive of a datagram queue pair. */
+    public static final int RES_UD = 2;
+
     /** Type: nothing more comes for a queue pair that failed; the driver makes up the flushed ones. */
     public static final int TERMINAL = 14;
 
     /** Type: the device goes on in another ring. */
     public static final int CUT_OFF = 15;
+
+    /** Flag of a receive: it was in a shared queue. */
+    public static final int FLAG_SRQ = 1;
 
     /** Flag of a receive: immediate data. */
     public static final int FLAG_IMM = 2;
@@ -54,6 +68,10 @@ public final class BnxtCqe {
     static final int TERMINAL_INDEX_MASK = 0x7FFF;
 
     private static final int INDEX_MASK = 0xF_FFFF;
+    private static final int DATAGRAM_LENGTH_MASK = 0x3FFF;
+    private static final long MAC_MASK = 0xFFFF_FFFF_FFFFL;
+    private static final int SOURCE_LOW_SHIFT = 48;
+    private static final int SOURCE_HIGH_SHIFT = 56;
 
     private BnxtCqe() {}
 
@@ -95,6 +113,60 @@ public final class BnxtCqe {
      */
     public static long receive(int length, int immediate) {
         return (long) immediate << 32 | (length & 0xFFFF_FFFFL);
+    }
+
+    /**
+     * Composes word 0 of a datagram.
+     *
+     * @param length    bytes, 14 bits; the header of 40 bytes counts
+     * @param immediate immediate data
+     * @return the word
+     */
+    public static long datagram(int length, int immediate) {
+        return receive(length & DATAGRAM_LENGTH_MASK, immediate);
+    }
+
+    /**
+     * Composes word 2 of a datagram.
+     *
+     * @param sourceQp queue pair that sent it; its low 16 bits count
+     * @param mac      48 bits, the first byte in bits 47:40
+     * @return the word
+     */
+    public static long source(int sourceQp, long mac) {
+        return (long) sourceQp << SOURCE_LOW_SHIFT | (mac & MAC_MASK);
+    }
+
+    /**
+     * The base of a datagram.
+     *
+     * @param base     the base of a receive
+     * @param sourceQp queue pair that sent it; bits 23:16 count
+     * @return the word
+     */
+    public static long withSource(long base, int sourceQp) {
+        return base | (sourceQp >>> 16 & 0xFFL) << SOURCE_HIGH_SHIFT;
+    }
+
+    /**
+     * Queue pair that sent a datagram.
+     *
+     * @param base   the base
+     * @param source word 2
+     * @return 24 bits
+     */
+    public static int sourceQp(long base, long source) {
+        return (int) (base >>> SOURCE_HIGH_SHIFT) << 16 | (int) (source >>> SOURCE_LOW_SHIFT);
+    }
+
+    /**
+     * Length of a datagram.
+     *
+     * @param word0 word 0
+     * @return 14 bits
+     */
+    public static int datagramLength(long word0) {
+        return (int) word0 & DATAGRAM_LENGTH_MASK;
     }
 
     /**

@@ -4,6 +4,7 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpType;
 import io.cqring.simnic.qp.WqeOpcode;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,6 +105,17 @@ public final class BnxtQueue extends VendorQueue {
         return doorbells;
     }
 
+    @Override
+    String whyNot(QpType type, boolean sharesReceives) {
+        return type == QpType.UC ? "bnxt_re has no UC queue pairs" : null;
+    }
+
+    /** A bnxt_re driver flushes what is posted to a queue pair that has failed, and knows no way back but the reset. */
+    @Override
+    public boolean resumesSends() {
+        return false;
+    }
+
     // ---- Poll
 
     @Override
@@ -153,7 +165,11 @@ public final class BnxtQueue extends VendorQueue {
     }
 
     private static long handleOffset(long entry, long base) {
-        return BnxtCqe.type(base) == BnxtCqe.RES_RC ? entry + BnxtCqe.WORD_1 : entry;
+        return isReceive(base) ? entry + BnxtCqe.WORD_1 : entry;
+    }
+
+    private static boolean isReceive(long base) {
+        return BnxtCqe.type(base) == BnxtCqe.RES_RC || BnxtCqe.type(base) == BnxtCqe.RES_UD;
     }
 
     /** Completions that came of the entry; their negative if there are more in it than there was room for. */
@@ -175,11 +191,11 @@ public final class BnxtQueue extends VendorQueue {
                                 BnxtCqe.sendStatus(BnxtCqe.status(base)),
                                 most);
             }
-            case BnxtCqe.RES_RC -> {
+            case BnxtCqe.RES_RC, BnxtCqe.RES_UD -> {
                 if (flushedReceives.contains(qp)) {
                     return 0;
                 }
-                receive(qp, base, at.getLong(entry));
+                receive(qp, base, at.getLong(entry), at.getLong(entry + BnxtCqe.WORD_2));
                 return 1;
             }
             case BnxtCqe.TERMINAL -> {
@@ -200,7 +216,7 @@ public final class BnxtQueue extends VendorQueue {
             }
             flushedSends.add(qp);
         }
-        if (indexes >>> 16 != BnxtCqe.NO_INDEX && !flushedReceives.contains(qp)) {
+        if (indexes >>> 16 != BnxtCqe.NO_INDEX && qp.shared == null && !flushedReceives.contains(qp)) {
             flushedReceives.add(qp);
         }
         return came;
@@ -222,7 +238,7 @@ public final class BnxtQueue extends VendorQueue {
                 if (failed) {
                     deliverError(true, sequence, qp, tag, status, 0);
                 } else {
-                    deliver(opcode(qp.work.sendOpcode(sequence)), false, sequence, qp, tag, 0, 0, 0);
+                    deliver(opcode(qp.work.sendOpcode(sequence)), false, sequence, qp, tag, 0, 0, 0, 0, false);
                 }
             }
             qp.sendsDone = sequence + 1;
@@ -242,10 +258,10 @@ public final class BnxtQueue extends VendorQueue {
         };
     }
 
-    private void receive(DriverQp qp, long base, long word0) {
+    private void receive(DriverQp qp, long base, long word0, long word2) {
         final long sequence = qp.receive(BnxtCqe.receiveIndex(base), RECEIVE_MASK);
-        final long tag = qp.work.receiveTag(sequence);
-        qp.receivesDone = sequence + 1;
+        final long tag = qp.receiveTag(sequence);
+        qp.receiveDone(sequence);
         final CompletionStatus status = BnxtCqe.receiveStatus(BnxtCqe.status(base));
         if (status != CompletionStatus.SUCCESS) {
             deliverError(false, sequence, qp, tag, status, 0);
@@ -260,7 +276,17 @@ public final class BnxtQueue extends VendorQueue {
         } else {
             opcode = (flags & BnxtCqe.FLAG_INV) != 0 ? CqeOpcode.RECV_INV : CqeOpcode.RECV;
         }
-        deliver(opcode, false, sequence, qp, tag, (int) word0, (int) (word0 >>> 32), 0);
+        deliver(
+                opcode,
+                false,
+                sequence,
+                qp,
+                tag,
+                qp.isDatagram ? BnxtCqe.datagramLength(word0) : (int) word0,
+                (int) (word0 >>> 32),
+                0,
+                qp.isDatagram ? BnxtCqe.sourceQp(base, word2) : 0,
+                qp.isDatagram);
     }
 
     @Override
@@ -292,6 +318,9 @@ public final class BnxtQueue extends VendorQueue {
             final long handle = handleOffset(entry, base);
             if (in.memory().getLong(handle) == qp.number) {
                 in.memory().putLong(handle, NOBODY);
+                if (isReceive(base)) {
+                    qp.receiveDropped(BnxtCqe.receiveIndex(base));
+                }
             }
             slot++;
             if (slot == in.depth()) {

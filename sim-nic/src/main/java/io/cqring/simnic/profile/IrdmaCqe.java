@@ -7,15 +7,17 @@ import io.cqring.cq.CompletionStatus;
  *
  * <pre>
  *   word 0   31:0 payload length | 63:32 packet sequence number
- *   word 1   63:0 completion context: what the driver gave for the queue pair when it was made
+ *   word 1   63:0 completion context: what the driver gave for the queue pair when it was made; of a shared receive queue the request's tag
  *   word 2   31:0 source QP number (datagrams), or the invalidated key | 55:32 QP number
  *   word 3   15:0 minor error | 31:16 major error | 46:32 WQE index | 50 extended | 52 shared receive queue | 53 key valid
  *            | 54 solicited | 55 error | 61:56 operation | 62 send queue | 63 VALID
- *   extension, word 0: 31:0 immediate; word 3: 60 VLAN valid | 61 MAC valid | 62 immediate valid | 63 VALID
+ *   extension, word 0: 31:0 immediate; word 1: completion context if word 1 of the entry has a tag; word 2: 47:0 sender's MAC | 63:48 VLAN;
+ *              word 3: 60 VLAN valid | 61 MAC valid | 62 immediate valid | 63 VALID
  * </pre>
  *
  * <p>With 64-byte slots the extension is the slot's second half. With 32-byte slots it is the next slot, with a VALID bit of its own that
- * must be looked at; if that is slot 0, its polarity is the other one. Source: rdma-core {@code providers/irdma/defs.h}, {@code uk.c}.
+ * must be looked at; if that is slot 0, its polarity is the other one. The driver looks for the context of a shared receive queue in the
+ * extension without asking whether there is one, so only with 64-byte slots. Source: rdma-core {@code providers/irdma/defs.h}, {@code uk.c}.
  */
 public final class IrdmaCqe {
     /** Bytes of an entry, without extension. */
@@ -57,6 +59,12 @@ public final class IrdmaCqe {
     /** As above, for the last of several packets. */
     public static final int RECV_WRITE_LAST_IMM = 0x09;
 
+    /** Operation of a receive, newer devices: consumed by a write with immediate. */
+    public static final int RECV_WRITE_IMM = RDMA_WRITE;
+
+    /** As above, by one that asked for an event. */
+    public static final int RECV_WRITE_IMM_SOLICITED = 0x0d;
+
     /** Operation: compare and swap; newer devices. */
     public static final int ATOMIC_COMPARE_SWAP = 0x11;
 
@@ -66,7 +74,12 @@ public final class IrdmaCqe {
     /** Major error: flushed; the minor error says why. */
     public static final int MAJOR_FLUSH = 1;
 
+    /** Major error of a receive in a shared queue: the minor error is the code of an asynchronous event, see {@link #ofEvent}. */
+    public static final int MAJOR_SHARED = 0xfffe;
+
     private static final int MASK_24 = 0xFF_FFFF;
+    private static final int SHARED_SHIFT = 52;
+    private static final int MAC_VALID_SHIFT = 61;
     private static final int EXTENDED_SHIFT = 50;
     private static final int KEY_VALID_SHIFT = 53;
     private static final int SOLICITED_SHIFT = 54;
@@ -142,13 +155,37 @@ public final class IrdmaCqe {
     }
 
     /**
+     * The word of a receive in a shared queue.
+     *
+     * @param control word 3
+     * @return the word with that bit
+     */
+    public static long shared(long control) {
+        return control | 1L << SHARED_SHIFT;
+    }
+
+    /**
      * Composes word 3 of an extension that carries immediate data.
      *
      * @param valid VALID bit
      * @return the word
      */
     public static long extensionControl(int valid) {
-        return 1L << IMMEDIATE_VALID_SHIFT | (long) valid << VALID_SHIFT;
+        return extensionControl(true, false, valid);
+    }
+
+    /**
+     * Composes word 3 of an extension.
+     *
+     * @param immediateValid whether its word 0 has immediate data
+     * @param macValid       whether its word 2 has the sender's MAC
+     * @param valid          VALID bit
+     * @return the word
+     */
+    public static long extensionControl(boolean immediateValid, boolean macValid, int valid) {
+        return bit(immediateValid, IMMEDIATE_VALID_SHIFT)
+                | bit(macValid, MAC_VALID_SHIFT)
+                | (long) valid << VALID_SHIFT;
     }
 
     private static long bit(boolean set, int shift) {
@@ -180,7 +217,37 @@ public final class IrdmaCqe {
     }
 
     /**
-     * Whether word 2 has an invalidated key.
+     * Whether an extension has immediate data.
+     *
+     * @param extension word 3 of it
+     * @return the bit
+     */
+    public static boolean hasImmediate(long extension) {
+        return isSet(extension, IMMEDIATE_VALID_SHIFT);
+    }
+
+    /**
+     * Whether the receive was in a shared queue.
+     *
+     * @param control word 3
+     * @return the bit
+     */
+    public static boolean isShared(long control) {
+        return isSet(control, SHARED_SHIFT);
+    }
+
+    /**
+     * Source queue pair of a datagram.
+     *
+     * @param qp word 2
+     * @return 24 bits, those that such a number has
+     */
+    public static int sourceQp(long qp) {
+        return (int) qp & MASK_24;
+    }
+
+    /**
+     * Whether word 2 has an invalidated key; of a datagram, whether it came over IPv4.
      *
      * @param control word 3
      * @return the bit
@@ -267,6 +334,50 @@ public final class IrdmaCqe {
      */
     public static int qpNumber(long qp) {
         return (int) (qp >>> 32) & MASK_24;
+    }
+
+    /**
+     * The minor error, under {@link #MAJOR_FLUSH}, that the code of an asynchronous event stands for.
+     *
+     * @param code the minor error under {@link #MAJOR_SHARED}
+     * @return 16 bits; 1, flushed, for a code that the driver's table does not have
+     */
+    public static int ofEvent(int code) {
+        return switch (code) {
+            case 0x0102, 0x0103, 0x0104, 0x0105, 0x0106, 0x0107, 0x0108, 0x0109, 0x010a, 0x011c -> 2;
+            case 0x0112, 0x020d -> 3;
+            case 0x0133, 0x020a -> 4;
+            case 0x020e, 0x0316, 0x0505, 0x0507 -> 5;
+            case 0x0132, 0x0134, 0x0135, 0x0303, 0x0305 -> 6;
+            case 0x0700, 0x0703, 0x0704, 0x0705 -> 7;
+            case 0x050a -> 8;
+            case 0x0114, 0x0118, 0x0119, 0x011b -> 9;
+            case 0x0208 -> 10;
+            case 0x050f -> 11;
+            default -> 1;
+        };
+    }
+
+    /**
+     * The code of an asynchronous event that a device writes for a status, one of several for most.
+     *
+     * @param status an error
+     * @return the minor error under {@link #MAJOR_SHARED}
+     */
+    public static int event(CompletionStatus status) {
+        return switch (status) {
+            case WR_FLUSH_ERR -> 0;
+            case LOC_PROT_ERR -> 0x0108; // bounds violation
+            case REM_ACCESS_ERR -> 0x020d;
+            case LOC_QP_OP_ERR -> 0x020a; // unexpected opcode in a work-queue entry
+            case REM_OP_ERR -> 0x020e;
+            case LOC_LEN_ERR -> 0x0303; // message too long for the buffer
+            case RETRY_EXC_ERR -> 0x050a;
+            case MW_BIND_ERR -> 0x0118;
+            case REM_INV_REQ_ERR -> 0x0208;
+            case RNR_RETRY_EXC_ERR -> 0x050f;
+            default -> 0x0704; // local catastrophic
+        };
     }
 
     /**

@@ -4,6 +4,7 @@ import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpType;
 import java.util.ArrayDeque;
 
 /**
@@ -135,6 +136,16 @@ public final class IrdmaQueue extends VendorQueue {
     }
 
     @Override
+    String whyNot(QpType type, boolean sharesReceives) {
+        if (type == QpType.UC) {
+            return "irdma has no UC queue pairs";
+        }
+        return sharesReceives && current.ring.strideBytes() == IrdmaCqe.BYTES
+                ? "irdma has shared receive queues only with slots of 64 bytes: " + IrdmaCqe.BYTES
+                : null;
+    }
+
+    @Override
     void take(int most) {
         int left = most;
         while (left > 0) {
@@ -192,15 +203,18 @@ public final class IrdmaQueue extends VendorQueue {
         final boolean extended = IrdmaCqe.isExtended(control);
         final boolean inOwnSlot = extended && at.extendsIntoNext();
         int immediate = 0;
+        boolean hasImmediate = false;
         if (extended) {
             final boolean wraps = inOwnSlot && at.head + 1 == ring.depth();
             final long extension = inOwnSlot ? ring.entryAt(wraps ? 0 : at.head + 1L) : entry + IrdmaCqe.BYTES;
-            if (IrdmaCqe.valid(control(ring, extension)) != (wraps ? 1 - at.polarity : at.polarity)) {
+            final long second = control(ring, extension);
+            if (IrdmaCqe.valid(second) != (wraps ? 1 - at.polarity : at.polarity)) {
                 return LATE; // its second half is still on the way
             }
+            hasImmediate = IrdmaCqe.hasImmediate(second);
             immediate = (int) ring.memory().getLong(extension);
         }
-        final int came = decode(ring.memory(), entry, control, immediate);
+        final int came = decode(ring, entry, control, hasImmediate, immediate);
         at.advance();
         if (inOwnSlot) {
             at.advance();
@@ -211,9 +225,17 @@ public final class IrdmaQueue extends VendorQueue {
         return came;
     }
 
-    private int decode(QueueMemory at, long entry, long control, int immediate) {
+    /** Where an entry has the queue pair: a receive of a shared queue has its tag there, and the queue pair in the slot's second half. */
+    private static long contextOffset(VendorRing ring, long entry, long control) {
+        return IrdmaCqe.isShared(control) && ring.strideBytes() != IrdmaCqe.BYTES
+                ? entry + IrdmaCqe.BYTES + IrdmaCqe.CONTEXT
+                : entry + IrdmaCqe.CONTEXT;
+    }
+
+    private int decode(VendorRing ring, long entry, long control, boolean hasImmediate, int immediate) {
+        final QueueMemory at = ring.memory();
         final long qpWord = at.getLong(entry + IrdmaCqe.QP);
-        final DriverQp qp = find((int) at.getLong(entry + IrdmaCqe.CONTEXT));
+        final DriverQp qp = find((int) at.getLong(contextOffset(ring, entry, control)));
         if (qp == null) {
             return 0;
         }
@@ -221,15 +243,19 @@ public final class IrdmaQueue extends VendorQueue {
         final long sequence = ofSend
                 ? qp.send(IrdmaCqe.wqeIndex(control), WQE_MASK)
                 : qp.receive(IrdmaCqe.wqeIndex(control), WQE_MASK);
-        final long tag = ofSend ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
+        final boolean shared = IrdmaCqe.isShared(control);
+        final long tag = shared
+                ? at.getLong(entry + IrdmaCqe.CONTEXT)
+                : ofSend ? qp.work.sendTag(sequence) : qp.receiveTag(sequence);
         if (ofSend) {
             qp.sendsDone = sequence + 1;
         } else {
-            qp.receivesDone = sequence + 1;
+            qp.receiveDone(sequence);
         }
         if (IrdmaCqe.isError(control)) {
-            final int major = IrdmaCqe.majorError(control);
-            final int minor = IrdmaCqe.minorError(control);
+            final boolean isEvent = IrdmaCqe.majorError(control) == IrdmaCqe.MAJOR_SHARED;
+            final int major = isEvent ? IrdmaCqe.MAJOR_FLUSH : IrdmaCqe.majorError(control);
+            final int minor = isEvent ? IrdmaCqe.ofEvent(IrdmaCqe.minorError(control)) : IrdmaCqe.minorError(control);
             final CompletionStatus status = IrdmaCqe.status(major, minor);
             deliverError(
                     ofSend,
@@ -239,19 +265,20 @@ public final class IrdmaQueue extends VendorQueue {
                     status,
                     minor & 0xFF); // verbs: major << 16 | minor; there is room for 8 bits
         } else {
-            final boolean invalidated = IrdmaCqe.isKeyValid(control);
+            final boolean isDatagram = !ofSend && qp.isDatagram;
+            final boolean invalidated = !qp.isDatagram && IrdmaCqe.isKeyValid(control);
             final int operation = IrdmaCqe.operation(control);
             deliver(
-                    ofSend
-                            ? requestOpcode(operation)
-                            : receiveOpcode(operation, invalidated, IrdmaCqe.isExtended(control)),
+                    ofSend ? requestOpcode(operation) : receiveOpcode(operation, shared, invalidated, hasImmediate),
                     IrdmaCqe.isSolicited(control),
                     sequence,
                     qp,
                     tag,
                     (int) at.getLong(entry),
                     invalidated ? (int) qpWord : immediate,
-                    0);
+                    0,
+                    isDatagram ? IrdmaCqe.sourceQp(qpWord) : 0,
+                    isDatagram);
         }
         return 1;
     }
@@ -267,14 +294,18 @@ public final class IrdmaQueue extends VendorQueue {
         };
     }
 
-    /** Over RoCE the operation of a receive is the opcode of the last packet; only that of a write with immediate means something. */
-    private static int receiveOpcode(int operation, boolean invalidated, boolean hasImmediate) {
+    /**
+     * Over RoCE the operation of a receive is the opcode of the last packet; only that of a write with immediate means something. Devices that
+     * have shared receive queues say operations.
+     */
+    private static int receiveOpcode(int operation, boolean shared, boolean invalidated, boolean hasImmediate) {
         if (!hasImmediate) {
             return invalidated ? CqeOpcode.RECV_INV : CqeOpcode.RECV;
         }
-        return operation == IrdmaCqe.RECV_WRITE_ONLY_IMM || operation == IrdmaCqe.RECV_WRITE_LAST_IMM
-                ? CqeOpcode.RECV_RDMA_IMM
-                : CqeOpcode.RECV_IMM;
+        final boolean ofWrite = shared
+                ? operation == IrdmaCqe.RECV_WRITE_IMM || operation == IrdmaCqe.RECV_WRITE_IMM_SOLICITED
+                : operation == IrdmaCqe.RECV_WRITE_ONLY_IMM || operation == IrdmaCqe.RECV_WRITE_LAST_IMM;
+        return ofWrite ? CqeOpcode.RECV_RDMA_IMM : CqeOpcode.RECV_IMM;
     }
 
     private void publishHead() {
@@ -300,8 +331,12 @@ public final class IrdmaQueue extends VendorQueue {
             if (IrdmaCqe.valid(control) != at.polarity) {
                 return;
             }
-            if (at.ring.memory().getLong(entry + IrdmaCqe.CONTEXT) == qp.number) {
-                at.ring.memory().putLong(entry + IrdmaCqe.CONTEXT, NOBODY);
+            final long context = contextOffset(at.ring, entry, control);
+            if (at.ring.memory().getLong(context) == qp.number) {
+                at.ring.memory().putLong(context, NOBODY);
+                if (!IrdmaCqe.isSendQueue(control)) {
+                    qp.receiveDropped(IrdmaCqe.wqeIndex(control));
+                }
             }
             at.advance();
             if (IrdmaCqe.isExtended(control) && at.extendsIntoNext()) {

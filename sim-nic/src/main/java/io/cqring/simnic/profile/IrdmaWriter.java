@@ -13,6 +13,9 @@ import io.cqring.memory.QueueMemory;
  * then raise the event at once, so that one that came before the device saw the arm is not missed. What a real device does there is not public.
  */
 public final class IrdmaWriter extends VendorWriter {
+    /** Of this NIC's one port: 02:00:00:00:00:01, the first byte in bits 47:40. */
+    private static final long MAC = 0x0200_0000_0001L;
+
     private final QueueMemory shadow;
     private final int number;
     private VendorRing ring;
@@ -55,34 +58,43 @@ public final class IrdmaWriter extends VendorWriter {
         final int syndrome = CqeLayout.syndrome(header);
         final boolean hasImmediate = opcode == CqeOpcode.RECV_IMM || opcode == CqeOpcode.RECV_RDMA_IMM;
         final boolean ofSend = !CqeOpcode.isReceive(opcode);
-        final boolean inOwnSlot = hasImmediate && ring.strideBytes() == IrdmaCqe.BYTES;
+        final int qp = CqeLayout.qpNumber(header);
+        final int context = ofSend ? 0 : context(qp);
+        final boolean shared = isShared(context);
+        final boolean hasMac = isDatagram(context) && syndrome == 0;
+        final boolean extended = hasImmediate || hasMac;
+        final boolean inOwnSlot = extended && ring.strideBytes() == IrdmaCqe.BYTES;
         if (isDead() || !hasRoom(inOwnSlot ? 2 : 1, ring.depth() - 1L)) {
             return overrun();
         }
         final boolean solicited = CqeLayout.isSolicited(header);
         long control = IrdmaCqe.control(
-                operation(opcode),
+                shared && opcode == CqeOpcode.RECV_RDMA_IMM ? IrdmaCqe.RECV_WRITE_IMM : operation(opcode),
                 ofSend,
-                CqeLayout.wqeCounter(header),
-                hasImmediate,
+                place(context, CqeLayout.wqeCounter(header)),
+                extended,
                 opcode == CqeOpcode.RECV_INV,
                 solicited,
                 valid);
         if (syndrome != 0) {
-            control = IrdmaCqe.failed(
-                    control, IrdmaCqe.MAJOR_FLUSH, IrdmaCqe.minorError(CompletionStatus.ofSyndrome(syndrome)));
+            final CompletionStatus status = CompletionStatus.ofSyndrome(syndrome);
+            control = shared
+                    ? IrdmaCqe.failed(control, IrdmaCqe.MAJOR_SHARED, IrdmaCqe.event(status))
+                    : IrdmaCqe.failed(control, IrdmaCqe.MAJOR_FLUSH, IrdmaCqe.minorError(status));
         }
-        final int qp = CqeLayout.qpNumber(header);
         final long entry = ring.entryAt(tail);
         final QueueMemory at = ring.memory();
         at.putLong(entry, IrdmaCqe.length((int) CqeLayout.byteCount(length), 0));
-        at.putLong(entry + IrdmaCqe.CONTEXT, qp); // what a driver gives is an address; the number does as well
-        at.putLong(
-                entry + IrdmaCqe.QP, IrdmaCqe.qp(qp, opcode == CqeOpcode.RECV_INV ? CqeLayout.immediate(length) : 0));
-        if (hasImmediate) {
-            writeExtension(inOwnSlot, CqeLayout.immediate(length));
+        // The context that a driver gives is an address; the number does as well.
+        at.putLong(entry + IrdmaCqe.CONTEXT, shared ? workRequestId : qp);
+        final int source =
+                opcode == CqeOpcode.RECV_INV ? CqeLayout.immediate(length) : hasMac ? CqeLayout.sourceQp(detail) : 0;
+        at.putLong(entry + IrdmaCqe.QP, IrdmaCqe.qp(qp, source));
+        if (extended || shared) {
+            writeExtension(
+                    inOwnSlot, hasImmediate, CqeLayout.immediate(length) & 0xFFFF_FFFFL, shared ? qp : 0, hasMac);
         }
-        release(entry, control);
+        release(entry, shared ? IrdmaCqe.shared(control) : control);
         advance();
         if (inOwnSlot) {
             advance();
@@ -93,14 +105,15 @@ public final class IrdmaWriter extends VendorWriter {
         return true;
     }
 
-    private void writeExtension(boolean inOwnSlot, int immediate) {
+    /** With neither immediate data nor a MAC it is none, only the place where the driver looks for the context of a shared receive queue. */
+    private void writeExtension(boolean inOwnSlot, boolean hasImmediate, long immediate, int context, boolean hasMac) {
         final boolean wraps = inOwnSlot && tail + 1 == ring.depth();
         final long extension = inOwnSlot ? ring.entryAt(wraps ? 0 : tail + 1L) : ring.entryAt(tail) + IrdmaCqe.BYTES;
         final QueueMemory at = ring.memory();
-        at.putLong(extension, immediate & 0xFFFF_FFFFL);
-        at.putLong(extension + IrdmaCqe.CONTEXT, 0);
-        at.putLong(extension + IrdmaCqe.QP, 0);
-        release(extension, IrdmaCqe.extensionControl(wraps ? 1 - valid : valid));
+        at.putLong(extension, hasImmediate ? immediate : 0);
+        at.putLong(extension + IrdmaCqe.CONTEXT, context);
+        at.putLong(extension + IrdmaCqe.QP, hasMac ? MAC : 0);
+        release(extension, IrdmaCqe.extensionControl(hasImmediate, hasMac, wraps ? 1 - valid : valid));
     }
 
     private void release(long entry, long control) {

@@ -9,7 +9,7 @@ import io.cqring.memory.QueueMemory;
  *
  * <pre>
  *   byte 16  path     15:0 source LID
- *   byte 24  source   59:56 service level | 55:32 source QP number
+ *   byte 24  source   61:60 not 0: with a global routing header | 59:56 service level | 55:32 source QP number
  *   byte 32  key      55:32 user index | 31:0 immediate, or the invalidated rkey
  *   byte 40  length   31:0 byte count; in a title: completions of the session
  *   byte 48  stamp    63:0 device time; after an error: 15:8 vendor error | 7:0 syndrome
@@ -108,6 +108,7 @@ public final class Mlx5Cqe {
     public static final int CONTROL = 56;
 
     private static final int MASK_24 = 0xFF_FFFF;
+    private static final int HEADER_SHIFT = 60;
 
     private Mlx5Cqe() {}
 
@@ -165,6 +166,17 @@ public final class Mlx5Cqe {
      */
     public static long source(int sourceQp, int serviceLevel) {
         return ((serviceLevel & 0xFL) << 24 | (sourceQp & MASK_24)) << 32;
+    }
+
+    /**
+     * Composes the source word of a datagram, which comes with a global routing header.
+     *
+     * @param sourceQp     queue pair that sent the message, 24 bits
+     * @param serviceLevel 4 bits; with RoCE its low two say what kind of header, 0 for the global routing header
+     * @return the word
+     */
+    public static long sourceOfDatagram(int sourceQp, int serviceLevel) {
+        return source(sourceQp, serviceLevel) | 1L << HEADER_SHIFT;
     }
 
     /**
@@ -250,7 +262,27 @@ public final class Mlx5Cqe {
     }
 
     /**
-     * Counter of the work-queue entry.
+     * Queue pair that sent the message.
+     *
+     * @param source a source word
+     * @return 24 bits
+     */
+    public static int sourceQp(long source) {
+        return (int) (source >>> 32) & MASK_24;
+    }
+
+    /**
+     * Whether a global routing header came with the message.
+     *
+     * @param source a source word
+     * @return whether one of its two bits is set
+     */
+    public static boolean hasHeader(long source) {
+        return (source >>> HEADER_SHIFT & 3) != 0;
+    }
+
+    /**
+     * Counter of the work-queue entry; of a receive in a shared queue, its place in the ring.
      *
      * @param control a control word
      * @return 16 bits

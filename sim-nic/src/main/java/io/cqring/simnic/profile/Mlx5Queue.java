@@ -3,6 +3,7 @@ package io.cqring.simnic.profile;
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpType;
 
 /**
  * An mlx5 completion queue, and its host end: ownership is the parity of the lap, 0 on the first, and the opcode is not INVALID. The consumer index
@@ -160,6 +161,11 @@ public final class Mlx5Queue extends VendorQueue {
         return writer;
     }
 
+    @Override
+    String whyNot(QpType type, boolean sharesReceives) {
+        return null;
+    }
+
     /** The ring that is polled, for tests. */
     VendorRing ring() {
         return ring;
@@ -221,15 +227,16 @@ public final class Mlx5Queue extends VendorQueue {
         final long stamp = Mlx5Cqe.word(at, entry + Mlx5Cqe.STAMP);
         final int counter = Mlx5Cqe.wqeCounter(control);
         final long sequence = ofSend ? qp.send(counter, COUNTER_MASK) : qp.receive(counter, COUNTER_MASK);
-        final long tag = ofSend ? qp.work.sendTag(sequence) : qp.work.receiveTag(sequence);
+        final long tag = ofSend ? qp.work.sendTag(sequence) : qp.receiveTag(sequence);
         if (ofSend) {
             qp.sendsDone = sequence + 1;
         } else {
-            qp.receivesDone = sequence + 1;
+            qp.receiveDone(sequence);
         }
         if (opcode == Mlx5Cqe.REQ_ERR || opcode == Mlx5Cqe.RESP_ERR) {
             deliverError(ofSend, sequence, qp, tag, Mlx5Cqe.status((int) stamp & 0xFF), (int) stamp >>> 8 & 0xFF);
         } else {
+            final long source = Mlx5Cqe.word(at, entry + Mlx5Cqe.SOURCE);
             deliver(
                     ofSend ? requestOpcode(Mlx5Cqe.wireOpcode(control)) : receiveOpcode(opcode),
                     Mlx5Cqe.isSolicited(control),
@@ -238,7 +245,9 @@ public final class Mlx5Queue extends VendorQueue {
                     tag,
                     (int) Mlx5Cqe.word(at, entry + Mlx5Cqe.LENGTH),
                     (int) key,
-                    stamp);
+                    stamp,
+                    ofSend ? 0 : Mlx5Cqe.sourceQp(source),
+                    !ofSend && Mlx5Cqe.hasHeader(source));
         }
         return 1;
     }
@@ -277,6 +286,10 @@ public final class Mlx5Queue extends VendorQueue {
             final long key = Mlx5Cqe.word(ring.memory(), entry + Mlx5Cqe.KEY);
             if (((int) (key >>> 32) & Mlx5Region.INDEX_MASK) == qp.number) {
                 Mlx5Cqe.putWord(ring.memory(), entry + Mlx5Cqe.KEY, Mlx5Cqe.key(NOBODY, (int) key));
+                final int opcode = Mlx5Cqe.opcode(control);
+                if (opcode != Mlx5Cqe.REQ && opcode != Mlx5Cqe.REQ_ERR) {
+                    qp.receiveDropped(Mlx5Cqe.wqeCounter(control));
+                }
             }
             index += Mlx5Cqe.format(control) == Mlx5Cqe.FORMAT_COMPRESSED
                     ? Math.max(1, (int) Mlx5Cqe.word(ring.memory(), entry + Mlx5Cqe.LENGTH))
@@ -307,7 +320,9 @@ public final class Mlx5Queue extends VendorQueue {
                     qp.work.sendTag(sequence),
                     (int) mini,
                     0,
-                    Mlx5Cqe.word(ring.memory(), ring.entry(title) + Mlx5Cqe.STAMP));
+                    Mlx5Cqe.word(ring.memory(), ring.entry(title) + Mlx5Cqe.STAMP),
+                    0,
+                    false);
         }
         sessionDone++;
         if (sessionDone == sessionLength) {

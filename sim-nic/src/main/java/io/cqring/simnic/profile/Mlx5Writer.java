@@ -18,6 +18,9 @@ public final class Mlx5Writer extends VendorWriter {
     private static final int MOST_STAGED = 64;
     private static final int MINIS = 8;
 
+    /** Of this NIC's one port. */
+    private static final int SOURCE_LID = 1;
+
     private final QueueMemory memory;
     private final int number;
     private final boolean compresses;
@@ -54,7 +57,8 @@ public final class Mlx5Writer extends VendorWriter {
         flush();
         final int qp = CqeLayout.qpNumber(header);
         final int opcode = CqeLayout.opcode(header);
-        final int counter = CqeLayout.wqeCounter(header);
+        final int context = CqeOpcode.isReceive(opcode) ? context(qp) : 0;
+        final int counter = place(context, CqeLayout.wqeCounter(header));
         final boolean solicited = CqeLayout.isSolicited(header);
         final int syndrome = CqeLayout.syndrome(header);
         if (syndrome != 0) {
@@ -71,6 +75,8 @@ public final class Mlx5Writer extends VendorWriter {
             final int byteCount = isRead(opcode) ? (int) CqeLayout.byteCount(length) : 0;
             return writeEntry(wire(opcode), qp, qp, counter, Mlx5Cqe.REQ, solicited, byteCount, 0, 0, timestamp);
         }
+        final boolean isDatagram = isDatagram(context);
+        final int sourceQp = CqeLayout.sourceQp(detail);
         return writeEntry(
                 0,
                 qp,
@@ -80,7 +86,8 @@ public final class Mlx5Writer extends VendorWriter {
                 solicited,
                 (int) CqeLayout.byteCount(length),
                 CqeLayout.immediate(length),
-                CqeLayout.sourceQp(detail),
+                isDatagram ? SOURCE_LID : 0,
+                isDatagram ? Mlx5Cqe.sourceOfDatagram(sourceQp, 0) : Mlx5Cqe.source(sourceQp, 0),
                 timestamp);
     }
 
@@ -134,11 +141,38 @@ public final class Mlx5Writer extends VendorWriter {
             int immediate,
             int sourceQp,
             long timestamp) {
+        return writeEntry(
+                wireOpcode,
+                qpNumber,
+                userIndex,
+                counter,
+                opcode,
+                solicited,
+                byteCount,
+                immediate,
+                0,
+                Mlx5Cqe.source(sourceQp, 0),
+                timestamp);
+    }
+
+    private boolean writeEntry(
+            int wireOpcode,
+            int qpNumber,
+            int userIndex,
+            int counter,
+            int opcode,
+            boolean solicited,
+            int byteCount,
+            int immediate,
+            long path,
+            long source,
+            long timestamp) {
         if (isDead() || !hasRoom()) {
             return overrun();
         }
         publish(
-                Mlx5Cqe.source(sourceQp, 0),
+                path,
+                source,
                 Mlx5Cqe.key(userIndex, immediate),
                 byteCount & 0xFFFF_FFFFL,
                 timestamp,
@@ -167,6 +201,7 @@ public final class Mlx5Writer extends VendorWriter {
         }
         publish(
                 0,
+                0,
                 Mlx5Cqe.key(userIndex, 0),
                 0,
                 Mlx5Cqe.error(vendorError, syndrome),
@@ -184,12 +219,12 @@ public final class Mlx5Writer extends VendorWriter {
         return Mlx5Cqe.ownerAt(index, ring.log2Depth());
     }
 
-    private void publish(long source, long key, long length, long stamp, long control) {
+    private void publish(long path, long source, long key, long length, long stamp, long control) {
         final QueueMemory at = ring.memory();
         final long entry = ring.entry(produced);
         at.putLong(entry, 0);
         at.putLong(entry + 8, 0);
-        at.putLong(entry + Mlx5Cqe.PATH, 0);
+        Mlx5Cqe.putWord(at, entry + Mlx5Cqe.PATH, path);
         Mlx5Cqe.putWord(at, entry + Mlx5Cqe.SOURCE, source);
         Mlx5Cqe.putWord(at, entry + Mlx5Cqe.KEY, key);
         Mlx5Cqe.putWord(at, entry + Mlx5Cqe.LENGTH, length);
@@ -247,6 +282,7 @@ public final class Mlx5Writer extends VendorWriter {
         }
         final long title = produced;
         publish(
+                0,
                 0,
                 Mlx5Cqe.key(stagedQp, 0),
                 entries > 1 ? entries : byteCounts[0] & 0xFFFF_FFFFL,
@@ -346,7 +382,13 @@ public final class Mlx5Writer extends VendorWriter {
         if (isDead() || unpolled == ring.depth() || unpolled + 1 > next.depth()) {
             return false;
         }
-        publish(0, 0, 0, 0, Mlx5Cqe.control(0, 0, 0, Mlx5Cqe.RESIZE_CQ, Mlx5Cqe.FORMAT_PLAIN, false, owner(produced)));
+        publish(
+                0,
+                0,
+                0,
+                0,
+                0,
+                Mlx5Cqe.control(0, 0, 0, Mlx5Cqe.RESIZE_CQ, Mlx5Cqe.FORMAT_PLAIN, false, owner(produced)));
         ring = next;
         return true;
     }

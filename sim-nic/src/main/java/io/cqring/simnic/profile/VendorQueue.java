@@ -10,6 +10,8 @@ import io.cqring.cq.CqeOpcode;
 import io.cqring.cq.OverrunPolicy;
 import io.cqring.memory.QueueMemory;
 import io.cqring.simnic.qp.PostedWork;
+import io.cqring.simnic.qp.QpType;
+import io.cqring.simnic.qp.SharedReceiveQueue;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.agrona.collections.Int2ObjectHashMap;
@@ -50,6 +52,11 @@ public abstract class VendorQueue {
         final int number;
         final PostedWork work;
 
+        /** Where its receives are; null if they are its own. */
+        final SharedReceiveQueue shared;
+
+        final boolean isDatagram;
+
         /** Entries of the send queue that are accounted for, reported or not signaled. */
         long sendsDone;
 
@@ -59,6 +66,8 @@ public abstract class VendorQueue {
         DriverQp(int number, PostedWork work) {
             this.number = number;
             this.work = work;
+            this.shared = work.sharedReceives();
+            this.isDatagram = work.isDatagram();
             this.sendsDone = work.sendsPosted();
             this.receivesDone = work.receivesPosted();
         }
@@ -68,9 +77,29 @@ public abstract class VendorQueue {
             return sendsDone + ((counter - (int) sendsDone) & mask);
         }
 
-        /** The same of a receive. */
+        /** The sequence of a receive, in its own queue or in the shared one, where the number is a place in the ring. */
         long receive(int counter, int mask) {
-            return receivesDone + ((counter - (int) receivesDone) & mask);
+            return shared == null ? receivesDone + ((counter - (int) receivesDone) & mask) : shared.sequence(counter);
+        }
+
+        long receiveTag(long sequence) {
+            return shared == null ? work.receiveTag(sequence) : shared.tag(sequence);
+        }
+
+        /** Accounts for a receive. That of a shared queue is free from now on, wherever it lies; once freed it stays so. */
+        void receiveDone(long sequence) {
+            if (shared == null) {
+                receivesDone = sequence + 1;
+            } else {
+                shared.retire((int) sequence);
+            }
+        }
+
+        /** The entry of a receive will not be handed on: the place in a shared queue comes back all the same. */
+        void receiveDropped(int index) {
+            if (shared != null) {
+                shared.retire((int) shared.sequence(index));
+            }
         }
     }
 
@@ -118,6 +147,36 @@ public abstract class VendorQueue {
     public abstract int depth();
 
     /**
+     * Whether the vendor has such queue pairs, with a queue of this kind.
+     *
+     * @param type   transport service
+     * @param shared where the receives are that complete here; null if they are the queue pair's own, or complete elsewhere
+     * @throws IllegalArgumentException if not
+     */
+    public final void requireSupports(QpType type, SharedReceiveQueue shared) {
+        final String why = whyNot(type, shared != null);
+        if (why != null) {
+            throw new IllegalArgumentException(why);
+        }
+        if (shared != null && shared.depth() > MAX_WORK_QUEUE) {
+            throw new IllegalArgumentException("a shared receive queue must have at most " + MAX_WORK_QUEUE
+                    + " entries with a vendor's completion queue: " + shared.depth());
+        }
+    }
+
+    /** What the vendor does not have of it; null if nothing. */
+    abstract String whyNot(QpType type, boolean sharesReceives);
+
+    /**
+     * Whether this vendor's driver lets a queue pair send again whose sends have failed and whose receives went on (state SQE).
+     *
+     * @return false if only a reset helps
+     */
+    public boolean resumesSends() {
+        return true;
+    }
+
+    /**
      * The device end.
      *
      * @return always the same object
@@ -145,7 +204,8 @@ public abstract class VendorQueue {
 
     /**
      * No completion of this queue pair is handed on any more. Entries of it that are in the ring belong to nobody from now on, also if its
-     * number is registered anew; those that come later are passed over until then. So first bring the queue pair to a stop ({@code SimNic}
+     * number is registered anew; those that come later are passed over until then. Receives of a shared queue that they stand for are
+     * retired, those that come later are not. So first bring the queue pair to a stop ({@code SimNic}
      * destroys or resets it), then forget it, then use its number again.
      *
      * @param qpNumber the queue pair's number; one that is not registered changes nothing. One that was reset is forgotten and registered anew
@@ -261,16 +321,19 @@ public abstract class VendorQueue {
             long tag,
             int byteCount,
             int immediate,
-            long stamp) {
+            long stamp,
+            int sourceQp,
+            boolean hasHeader) {
         final boolean hasImmediate = opcode == CqeOpcode.RECV_IMM || opcode == CqeOpcode.RECV_RDMA_IMM;
-        final int flags = hasImmediate
-                ? CqeLayout.FLAG_IMMEDIATE
-                : opcode == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : 0;
+        final int flags = (hasImmediate
+                        ? CqeLayout.FLAG_IMMEDIATE
+                        : opcode == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : 0)
+                | (hasHeader ? CqeLayout.FLAG_GRH : 0);
         put(
                 CqeLayout.header(opcode, solicited, (int) sequence, qp.number, 0),
                 tag,
                 CqeLayout.length(byteCount, immediate),
-                CqeLayout.detail(0, flags, 0),
+                CqeLayout.detail(0, flags, sourceQp),
                 stamp);
     }
 

@@ -1,6 +1,8 @@
 package io.cqring.simnic.profile;
 
 import io.cqring.simnic.moderation.ArmedRing;
+import io.cqring.simnic.qp.QpType;
+import org.agrona.collections.Int2IntHashMap;
 
 /**
  * Device end of a vendor's completion queue. It is told what completed in the words of the reference entry ({@code CqeLayout}) and writes it
@@ -24,9 +26,62 @@ public abstract class VendorWriter implements ArmedRing {
     private long lostEntries;
     private long rejectedIndexes;
 
+    /**
+     * What sets the entries of a queue pair's receives apart: the depth of the queue it shares, 0 if none, and in bit 0 whether they are
+     * datagrams. Null while there is no such queue pair.
+     */
+    private Int2IntHashMap contexts;
+
     VendorWriter(long start) {
         this.produced = start;
         this.consumed = start;
+    }
+
+    /**
+     * From now on this queue has receives of a queue pair; a device has it in the queue pair's context. One that it was not told of is no
+     * datagram queue pair and has receives of its own.
+     *
+     * @param qpNumber    its number
+     * @param type        transport service
+     * @param sharedDepth entries of the shared queue that its receives are in, a power of two; 0 if they are its own
+     */
+    public final void admit(int qpNumber, QpType type, int sharedDepth) {
+        final int context = sharedDepth << 1 | (type == QpType.UD ? 1 : 0);
+        if (context != 0) {
+            if (contexts == null) {
+                contexts = new Int2IntHashMap(0);
+            }
+            contexts.put(qpNumber, context);
+        }
+    }
+
+    /**
+     * There is no such queue pair any more.
+     *
+     * @param qpNumber its number; one that is not known changes nothing
+     */
+    public final void dismiss(int qpNumber) {
+        if (contexts != null) {
+            contexts.remove(qpNumber);
+        }
+    }
+
+    /** What was told of a queue pair, for {@link #isShared}, {@link #isDatagram} and {@link #place}. */
+    final int context(int qpNumber) {
+        return contexts == null ? 0 : contexts.get(qpNumber);
+    }
+
+    static boolean isShared(int context) {
+        return context > 1;
+    }
+
+    static boolean isDatagram(int context) {
+        return (context & 1) != 0;
+    }
+
+    /** How an entry names a receive: in a shared queue by its place in the ring. */
+    static int place(int context, int counter) {
+        return isShared(context) ? counter & (context >>> 1) - 1 : counter;
     }
 
     /**

@@ -72,4 +72,22 @@ public interface PostedWork {
     default boolean receiveGoesOn(long sequence) {
         return false;
     }
+
+    /**
+     * The shared queue that receives are taken from.
+     *
+     * @return the queue; null if the queue pair has receives of its own, those above
+     */
+    default SharedReceiveQueue sharedReceives() {
+        return null;
+    }
+
+    /**
+     * Whether this is a datagram queue pair: its receives carry their sender, and a header of 40 bytes in front.
+     *
+     * @return true for UD
+     */
+    default boolean isDatagram() {
+        return false;
+    }
 }

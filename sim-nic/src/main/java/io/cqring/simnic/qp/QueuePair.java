@@ -28,7 +28,7 @@ public final class QueuePair implements PostedWork {
 
     private final int number;
     private final QpType type;
-    private final boolean hasReceives;
+    private final SharedReceiveQueue shared;
     private final QueueMemory memory;
     private final QueueMemory uarPage;
     private final int uarRegister;
@@ -51,7 +51,7 @@ public final class QueuePair implements PostedWork {
      * @param uarRegister offset of this queue pair's register there
      */
     public QueuePair(int number, QpMemory qpMemory, QueueMemory uarPage, int uarRegister) {
-        this(number, QpType.RC, true, qpMemory, uarPage, uarRegister);
+        this(number, QpType.RC, null, qpMemory, uarPage, uarRegister);
     }
 
     /**
@@ -59,16 +59,21 @@ public final class QueuePair implements PostedWork {
      *
      * @param number      queue pair number, 24 bits
      * @param type        its transport service
-     * @param hasReceives whether receives are posted to it, not to a shared queue
+     * @param shared      the queue that its receives are posted to; null if they are posted to itself
      * @param qpMemory    memory shared with the device
      * @param uarPage     the device's page of doorbell registers
      * @param uarRegister offset of this queue pair's register there
      */
     public QueuePair(
-            int number, QpType type, boolean hasReceives, QpMemory qpMemory, QueueMemory uarPage, int uarRegister) {
+            int number,
+            QpType type,
+            SharedReceiveQueue shared,
+            QpMemory qpMemory,
+            QueueMemory uarPage,
+            int uarRegister) {
         this.number = number;
         this.type = type;
-        this.hasReceives = hasReceives;
+        this.shared = shared;
         this.memory = qpMemory.memory();
         this.uarPage = uarPage;
         this.uarRegister = uarRegister;
@@ -668,7 +673,7 @@ public final class QueuePair implements PostedWork {
         if (stateCode() == 0) {
             throw wrongState("receives cannot be posted");
         }
-        if (!hasReceives) {
+        if (shared != null) {
             throw new IllegalStateException(
                     "receives are posted to the shared queue: QP 0x" + Integer.toHexString(number));
         }
@@ -865,6 +870,16 @@ public final class QueuePair implements PostedWork {
     @Override
     public boolean receiveGoesOn(long sequence) {
         return WqeLayout.isChained(memory.getLong(receiveQueue.offset(sequence)));
+    }
+
+    @Override
+    public SharedReceiveQueue sharedReceives() {
+        return shared;
+    }
+
+    @Override
+    public boolean isDatagram() {
+        return type == QpType.UD;
     }
 
     /** Where the request that an entry belongs to begins. */

@@ -10,7 +10,8 @@ import io.cqring.ring.RingGeometry;
  * <p><b>Role:</b> one thread at a time posts, rings and retires. <b>Progress:</b> wait-free. <b>Allocation:</b> none.
  *
  * <p><b>Slots.</b> Completions of a shared queue reach the host through the completion queues of its queue pairs, so not in the order of the
- * entries. Each is retired by its own counter; a slot can be posted again once all before it have been retired as well.
+ * entries. Each is retired by its own counter; a slot can be posted again once all before it have been retired as well. A vendor's driver
+ * retires an entry itself when it takes its completion out of the ring ({@code VendorQueue}); so the thread that polls is the one that posts.
  *
  * <p>When a queue pair fails, its receives stay here: they are not flushed, others use them. One piece of memory per entry.
  */
@@ -90,7 +91,7 @@ public final class SharedReceiveQueue {
      * Retires the entry of a completion.
      *
      * @param wqeCounter counter of the completion, 24 bits
-     * @return true; false if the entry is not outstanding: the completion is a duplicate
+     * @return true; false if the entry is not outstanding: the completion is a duplicate, or a vendor's driver has retired it
      */
     public boolean retire(int wqeCounter) {
         final int ahead = (wqeCounter - (int) retired) & COUNTER_MASK;
@@ -109,6 +110,36 @@ public final class SharedReceiveQueue {
             first = (int) retired & (done.length - 1);
         }
         return true;
+    }
+
+    /**
+     * Entries of the queue.
+     *
+     * @return its depth
+     */
+    public int depth() {
+        return ring.capacity();
+    }
+
+    /**
+     * For a driver whose device names a receive by its place: the sequence of the entry that was posted there last.
+     *
+     * @param index place in the ring; more bits than the depth has are not looked at
+     * @return how many were posted before it; negative if nothing was ever posted there
+     */
+    public long sequence(int index) {
+        final long next = retired + ((index - (int) retired) & (ring.capacity() - 1));
+        return next < posted ? next : next - ring.capacity();
+    }
+
+    /**
+     * For a driver: the caller's tag of an entry.
+     *
+     * @param sequence how many were posted before it; its slot has not been posted again since
+     * @return 64 bits
+     */
+    public long tag(long sequence) {
+        return memory.getLong(ring.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
     }
 
     /**

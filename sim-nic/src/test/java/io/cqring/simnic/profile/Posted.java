@@ -1,6 +1,7 @@
 package io.cqring.simnic.profile;
 
 import io.cqring.simnic.qp.PostedWork;
+import io.cqring.simnic.qp.SharedReceiveQueue;
 import io.cqring.simnic.qp.WqeOpcode;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,10 +13,24 @@ final class Posted implements PostedWork {
     private final List<Integer> sendOpcodes = new ArrayList<>();
     private final List<Boolean> signaled = new ArrayList<>();
     private final List<Long> receiveTags = new ArrayList<>();
+    private SharedReceiveQueue shared;
+    private boolean isDatagram;
 
     /** The first request has this sequence, in both queues. */
     Posted(long base) {
         this.base = base;
+    }
+
+    /** Receives come from a shared queue; before it is registered. */
+    Posted sharing(SharedReceiveQueue queue) {
+        shared = queue;
+        return this;
+    }
+
+    /** It is a datagram queue pair; before it is registered. */
+    Posted ofDatagrams() {
+        isDatagram = true;
+        return this;
     }
 
     long send(long tag, int opcode, boolean isSignaled) {
@@ -49,6 +64,16 @@ final class Posted implements PostedWork {
     @Override
     public long receivesPosted() {
         return base + receiveTags.size();
+    }
+
+    @Override
+    public SharedReceiveQueue sharedReceives() {
+        return shared;
+    }
+
+    @Override
+    public boolean isDatagram() {
+        return isDatagram;
     }
 
     @Override

@@ -8,10 +8,14 @@ import io.cqring.cq.CompletionStatus;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
+import io.cqring.simnic.qp.QpMemory;
+import io.cqring.simnic.qp.QpType;
+import io.cqring.simnic.qp.SharedReceiveQueue;
 import io.cqring.simnic.qp.WqeOpcode;
 import io.cqring.testing.FieldBug;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
@@ -52,7 +56,8 @@ class VendorModelTest {
             int immediate,
             int flags,
             boolean solicited,
-            int vendorError) {
+            int vendorError,
+            int sourceQp) {
 
         static Expected flushed(Pair pair, boolean ofSend, long tag, long sequence) {
             return failed(pair, ofSend, tag, sequence, CompletionStatus.WR_FLUSH_ERR, 0);
@@ -70,7 +75,8 @@ class VendorModelTest {
                     0,
                     0,
                     false,
-                    vendorError);
+                    vendorError,
+                    0);
         }
 
         static Expected of(Pair pair, Completion seen) {
@@ -82,18 +88,23 @@ class VendorModelTest {
                     seen.wqeCounter(),
                     seen.byteCount(),
                     seen.immediate(),
-                    (seen.hasImmediate() ? CqeLayout.FLAG_IMMEDIATE : 0)
-                            | (seen.opcode() == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : 0),
+                    seen.flags(),
                     seen.isSolicited(),
-                    seen.vendorError());
+                    seen.vendorError(),
+                    seen.sourceQp());
         }
     }
+
+    /** A receive of the shared queue that a queue pair has taken and whose entry is not written yet. */
+    private record Taken(Pair pair, long sequence, boolean fails) {}
 
     /** A life of a queue pair. */
     private static final class Pair {
         final int number;
         final Posted work;
         final String name;
+        final boolean shares;
+        final boolean isDatagram;
 
         /** Of what was posted, the device is done with so many. */
         long sent;
@@ -106,10 +117,15 @@ class VendorModelTest {
 
         long receiveFlushNext = -1;
 
-        Pair(int number, int life, long base) {
+        Pair(int number, int life, long base, SharedReceiveQueue shared, boolean isDatagram) {
             this.number = number;
-            this.work = new Posted(base);
-            this.name = "QP " + number + " life " + life;
+            this.work = new Posted(base).sharing(shared);
+            this.shares = shared != null;
+            this.isDatagram = isDatagram;
+            if (isDatagram) {
+                work.ofDatagrams();
+            }
+            this.name = "QP " + number + " life " + life + (shares ? " sharing" : "") + (isDatagram ? " UD" : "");
             this.sent = base;
             this.received = base;
         }
@@ -142,6 +158,7 @@ class VendorModelTest {
         private static final int[] RECEIVES = {
             CqeOpcode.RECV, CqeOpcode.RECV_IMM, CqeOpcode.RECV_RDMA_IMM, CqeOpcode.RECV_INV
         };
+        private static final int SHARED_DEPTH = 16;
         private static final long[] BASES = {0, 32_765, 65_533, (1 << 20) - 3, (1 << 24) - 4, (1L << 32) - 3};
         private static final Set<CompletionStatus> MLX5 = Set.of(
                 CompletionStatus.LOC_LEN_ERR,
@@ -192,10 +209,22 @@ class VendorModelTest {
         private final boolean irdma;
         private final boolean bnxt;
         private final boolean compressed;
+        private final boolean canShare;
         private final VendorQueue queue;
         private final VendorWriter writer;
         private final Pair[] pairs = new Pair[3];
         private final int[] lives = new int[3];
+
+        /** What several queue pairs take receives from; sequence n has the n-th tag. */
+        private final SharedReceiveQueue shared = new SharedReceiveQueue(1, QpMemory.allocate(1, SHARED_DEPTH));
+
+        private final List<Long> sharedTags = new ArrayList<>();
+        private final List<Taken> taken = new ArrayList<>();
+
+        /** Of the shared queue: receives that the device has taken, and those that the host has got, or that were its queue pair's. */
+        private int sharedTaken;
+
+        private final BitSet sharedDone = new BitSet();
 
         /** In the ring, in order. */
         private final ArrayDeque<Expected> order = new ArrayDeque<>();
@@ -221,6 +250,7 @@ class VendorModelTest {
             this.irdma = kind.startsWith("irdma");
             this.bnxt = kind.equals("bnxt_re");
             this.compressed = kind.endsWith("compressed");
+            this.canShare = !kind.equals("irdma 32");
             final int depth = 1 << random.nextInt(7);
             if (compressed) {
                 queue = Mlx5Queue.create(depth, random.nextBoolean() ? 64 : 128, 7, true);
@@ -247,8 +277,16 @@ class VendorModelTest {
         }
 
         private void revive(int i) {
-            pairs[i] = new Pair(i + 5, lives[i], lives[i]++ == 0 ? BASES[random.nextInt(BASES.length)] : 0);
+            final boolean shares = random.nextBoolean();
+            pairs[i] = new Pair(
+                    i + 5,
+                    lives[i],
+                    lives[i]++ == 0 ? BASES[random.nextInt(BASES.length)] : 0,
+                    canShare && shares ? shared : null,
+                    random.nextInt(3) == 0);
             queue.register(i + 5, pairs[i].work);
+            writer.dismiss(i + 5);
+            writer.admit(i + 5, pairs[i].isDatagram ? QpType.UD : QpType.RC, pairs[i].shares ? SHARED_DEPTH : 0);
         }
 
         void go() {
@@ -258,6 +296,13 @@ class VendorModelTest {
                 assertEquals(0, writer.rejectedIndexes(), "indexes not believed");
             }
             flush();
+            while (!taken.isEmpty()) {
+                if (room()) {
+                    finish(taken.remove(random.nextInt(taken.size())));
+                } else {
+                    poll(1 + random.nextInt(100), false);
+                }
+            }
             for (Pair pair : pairs) {
                 while (pair != null && pair.failed && flushSome(pair)) {
                     poll(1 + random.nextInt(100), false);
@@ -284,7 +329,7 @@ class VendorModelTest {
             } else if (pair == null) {
                 if (random.nextBoolean() && room()) {
                     late = true;
-                    write(header(CqeOpcode.RC_SEND, false, 3, at + 5, 0), 0, 0, 0);
+                    write(header(CqeOpcode.RC_SEND, false, 3, at + 5, 0), 0, 0, 0, 0);
                     writer.flush();
                 } else if (!late) {
                     revive(at);
@@ -310,7 +355,9 @@ class VendorModelTest {
             if (pair.failed) {
                 if (random.nextInt(3) == 0) {
                     pair.work.send(nextTag++, WqeOpcode.SEND, random.nextBoolean());
-                    pair.work.receives(nextTag++, 1);
+                    if (!pair.shares) {
+                        pair.work.receives(nextTag++, 1);
+                    }
                 }
                 flushSome(pair);
             } else if (room()) {
@@ -345,6 +392,7 @@ class VendorModelTest {
                     0,
                     0,
                     false,
+                    0,
                     0);
             final long header = header(WIRE[which], false, sequence, pair.number, 0);
             if (random.nextInt(4) != 0) {
@@ -360,59 +408,99 @@ class VendorModelTest {
             } else {
                 shown();
                 order.add(expected);
-                write(header, CqeLayout.length(bytes, 0), 0, 0);
+                write(header, 0, CqeLayout.length(bytes, 0), 0, 0);
             }
         }
 
         private void receive(Pair pair) {
-            final int opcode = RECEIVES[random.nextInt(RECEIVES.length)];
-            pair.work.receives(nextTag++, 1 + random.nextInt(2));
-            final long sequence = pair.received++;
+            if (pair.shares) {
+                takeShared(pair, false);
+            } else {
+                pair.work.receives(nextTag++, 1 + random.nextInt(2));
+                final long sequence = pair.received++;
+                receive(pair, sequence, pair.work.receiveTag(sequence));
+            }
+        }
+
+        /** Takes the next receive of the shared queue, if there is one; an entry is written for it or for one that was taken before. */
+        private void takeShared(Pair pair, boolean fails) {
+            while (random.nextInt(3) != 0 && shared.postRecv(nextTag, 0, 0, 0)) {
+                sharedTags.add(nextTag++);
+            }
+            if (sharedTaken < sharedTags.size()) {
+                pair.failed |= fails;
+                taken.add(new Taken(pair, sharedTaken++, fails));
+            }
+            if (!taken.isEmpty() && random.nextInt(3) != 0) {
+                finish(taken.remove(random.nextInt(taken.size())));
+            }
+        }
+
+        private void finish(Taken one) {
+            final long tag = sharedTags.get((int) one.sequence);
+            if (one.fails) {
+                fail(one.pair, false, one.sequence, tag);
+            } else {
+                receive(one.pair, one.sequence, tag);
+            }
+        }
+
+        private void receive(Pair pair, long sequence, long tag) {
+            final int opcode = RECEIVES[pair.isDatagram ? random.nextInt(2) : random.nextInt(RECEIVES.length)];
+            final int source = random.nextInt(1 << 24);
             final int immediate = opcode == CqeOpcode.RECV ? 0 : random.nextInt();
-            final int bytes = random.nextInt() & 0x7FFF_FFFF;
+            final int bytes = random.nextInt() & (pair.isDatagram ? 0x3FFF : 0x7FFF_FFFF);
             final boolean solicited = random.nextInt(4) == 0;
-            final int flags = opcode == CqeOpcode.RECV
-                    ? 0
-                    : opcode == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : CqeLayout.FLAG_IMMEDIATE;
+            final int flags = (opcode == CqeOpcode.RECV
+                            ? 0
+                            : opcode == CqeOpcode.RECV_INV ? CqeLayout.FLAG_INVALIDATED_RKEY : CqeLayout.FLAG_IMMEDIATE)
+                    | (pair.isDatagram ? CqeLayout.FLAG_GRH : 0);
             shown();
             order.add(new Expected(
                     pair,
                     opcode,
                     CompletionStatus.SUCCESS,
-                    pair.work.receiveTag(sequence),
+                    tag,
                     (int) sequence & 0xFF_FFFF,
                     bytes,
                     immediate,
                     flags,
                     !bnxt && solicited,
-                    0));
+                    0,
+                    mlx5 || pair.isDatagram ? source : 0));
             write(
                     header(opcode, solicited, sequence, pair.number, 0),
+                    tag,
                     CqeLayout.length(bytes, immediate),
-                    CqeLayout.detail(0, flags, 99),
+                    CqeLayout.detail(0, flags, source),
                     123);
         }
 
         private void fail(Pair pair) {
-            final boolean ofSend = random.nextBoolean();
-            final CompletionStatus status = ERRORS.get(random.nextInt(ERRORS.size()));
-            final int vendorError = random.nextInt(256);
-            final long sequence;
-            if (ofSend) {
+            if (random.nextBoolean()) {
                 post(pair, random.nextBoolean());
-                sequence = pair.work.sendsPosted() - 1;
+                final long sequence = pair.work.sendsPosted() - 1;
                 pair.sent = sequence + 1;
+                fail(pair, true, sequence, pair.work.sendTag(sequence));
+            } else if (pair.shares) {
+                takeShared(pair, true);
             } else {
                 pair.work.receives(nextTag++, 1);
-                sequence = pair.received++;
+                final long sequence = pair.received++;
+                fail(pair, false, sequence, pair.work.receiveTag(sequence));
             }
+        }
+
+        private void fail(Pair pair, boolean ofSend, long sequence, long tag) {
+            final CompletionStatus status = ERRORS.get(random.nextInt(ERRORS.size()));
+            final int vendorError = random.nextInt(256);
             final Set<CompletionStatus> known = mlx5 ? MLX5 : irdma ? IRDMA : ofSend ? BNXT_SENDS : BNXT_RECEIVES;
             pair.failed = true;
             shown();
             order.add(Expected.failed(
                     pair,
                     ofSend,
-                    ofSend ? pair.work.sendTag(sequence) : pair.work.receiveTag(sequence),
+                    tag,
                     sequence,
                     known.contains(status) ? status : CompletionStatus.GENERAL_ERR,
                     mlx5 ? vendorError : irdma ? known.contains(status) ? minor(status) : 7 : 0));
@@ -423,6 +511,7 @@ class VendorModelTest {
                             sequence,
                             pair.number,
                             status.syndrome()),
+                    tag,
                     0,
                     CqeLayout.detail(vendorError, 0, 0),
                     0);
@@ -479,12 +568,13 @@ class VendorModelTest {
                             CompletionStatus.WR_FLUSH_ERR.syndrome()),
                     0,
                     0,
+                    0,
                     0);
             return true;
         }
 
-        private void write(long header, long length, long detail, long stamp) {
-            assertTrue(writer.write(header, 0, length, detail, stamp), "written");
+        private void write(long header, long tag, long length, long detail, long stamp) {
+            assertTrue(writer.write(header, tag, length, detail, stamp), "written");
             if (CqeLayout.qpNumber(header) - 5 < pairs.length && pairs[CqeLayout.qpNumber(header) - 5] == null) {
                 shown();
             }
@@ -527,6 +617,12 @@ class VendorModelTest {
                 assertEquals(Math.min(limit, there), polled, "polled with limit " + limit);
                 late &= polled == limit;
                 uncounted &= polled == limit;
+                if (polled != limit) { // nothing is decoded and not handed on
+                    assertEquals(
+                            SHARED_DEPTH - (sharedTags.size() - sharedDone.nextClearBit(0)),
+                            shared.free(),
+                            "free up to the first that is not done");
+                }
             } catch (HandlerFailure expected) {
                 assertEquals(throwAt + 1, told[0], "told before the handler threw");
             }
@@ -535,8 +631,10 @@ class VendorModelTest {
         private void take(Completion completion) {
             if (bnxt && completion.status() == CompletionStatus.WR_FLUSH_ERR) {
                 final Pair pair = pairs[completion.qpNumber() - 5];
-                for (Expected other : order) {
-                    assertTrue(other.pair != pair, "flushed before " + other);
+                for (Expected other : order) { // a shared receive that was taken before may be told after
+                    assertTrue(
+                            other.pair != pair || (pair.shares && CqeOpcode.isReceive(other.opcode)),
+                            "flushed before " + other);
                 }
                 final boolean ofSend = completion.opcode() == CqeOpcode.REQ_ERR;
                 final long sequence = ofSend ? pair.sendFlushNext++ : pair.receiveFlushNext++;
@@ -553,6 +651,14 @@ class VendorModelTest {
             final Expected expected = order.remove();
             assertEquals(expected.pair.number, completion.qpNumber(), "QP of " + expected);
             assertEquals(expected, Expected.of(expected.pair, completion));
+            noteDone(expected);
+        }
+
+        private void noteDone(Expected one) {
+            if (one.pair.shares && CqeOpcode.isReceive(one.opcode)) {
+                assertTrue(!sharedDone.get(one.counter), "once");
+                sharedDone.set(one.counter);
+            }
         }
 
         private void drain() {
@@ -585,9 +691,16 @@ class VendorModelTest {
         private void forget(int at) {
             flush();
             final Pair gone = pairs[at];
+            for (Taken one : taken) {
+                if (one.pair == gone) {
+                    return; // it has not come to a stop
+                }
+            }
             queue.forget(gone.number);
             for (Iterator<Expected> each = order.iterator(); each.hasNext(); ) {
-                if (each.next().pair == gone) {
+                final Expected one = each.next();
+                if (one.pair == gone) {
+                    noteDone(one);
                     each.remove();
                 }
             }
