@@ -765,6 +765,21 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * @throws IllegalStateException    if the queue is not one of one writer and one poller, or as {@link #poll}; nothing changes
      */
     public int purge(int qpNumber) {
+        return purge(qpNumber, completion -> {});
+    }
+
+    /**
+     * As {@link #purge(int)}, and shows each completion that is taken out: who goes by completions to know which receives of a shared queue are
+     * free again learns of these, too.
+     *
+     * @param qpNumber as {@link #purge(int)}
+     * @param gone     called for each, in order; must not poll the queue. If it throws, that completion is the last that was taken out
+     * @return completions taken out, in entries
+     * @throws IllegalArgumentException as {@link #purge(int)}
+     * @throws IllegalStateException    as {@link #purge(int)}
+     */
+    public int purge(int qpNumber, CompletionHandler gone) {
+        Objects.requireNonNull(gone, "handler");
         enterPoll();
         requireOneOfEach("be purged");
         if ((qpNumber & ~MAX_NUMBER) != 0) {
@@ -774,27 +789,42 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         long next = sequence;
         Ring in = ring;
         Ring beyond = nextRing;
-        while (true) {
-            final int slot = in.geometry().offset(next) + CqeLayout.HEADER_OFFSET;
-            final long header = header(in.memory(), slot);
-            if (((header ^ in.geometry().phase(next)) & CqeLayout.OWNER_MASK) != 0
-                    || (header & ~CqeLayout.OWNER_MASK) == CqRegion.UNUSED) {
-                break; // from here on the slots are the device's
+        inHandler = true;
+        try {
+            while (true) {
+                final int slot = in.geometry().offset(next);
+                final long header = header(in.memory(), slot);
+                if (((header ^ in.geometry().phase(next)) & CqeLayout.OWNER_MASK) != 0
+                        || (header & ~CqeLayout.OWNER_MASK) == CqRegion.UNUSED) {
+                    break; // from here on the slots are the device's
+                }
+                final int opcode = CqeLayout.opcode(header);
+                if (opcode == CqeOpcode.RESIZE && beyond != null) {
+                    in = beyond;
+                    beyond = null;
+                    view.memory = in.memory();
+                    continue; // the marker takes no sequence
+                }
+                next++;
+                if (!CqeOpcode.isPassedOver(opcode) && CqeLayout.qpNumber(header) == qpNumber) {
+                    // A plain store: the slot is ours from the owner bit we saw until publishConsumed gives it back,
+                    // and that release store (edge CQ-CREDIT) keeps this one before the device's next one to the slot.
+                    in.memory()
+                            .putLong(slot + CqeLayout.HEADER_OFFSET, CqeLayout.withOpcode(header, CqeOpcode.INVALID));
+                    purged++; // before it is shown, as the store
+                    gone.onCompletion(view.attach(slot, header));
+                }
             }
-            final int opcode = CqeLayout.opcode(header);
-            if (opcode == CqeOpcode.RESIZE && beyond != null) {
-                in = beyond;
-                beyond = null;
-                continue; // the marker takes no sequence
-            }
-            if (!CqeOpcode.isPassedOver(opcode) && CqeLayout.qpNumber(header) == qpNumber) {
-                // A plain store: the slot is ours from the owner bit we saw until publishConsumed gives it back, and
-                // that release store (edge CQ-CREDIT) keeps this one before the device's next one to the slot.
-                in.memory().putLong(slot, CqeLayout.withOpcode(header, CqeOpcode.INVALID));
-                purged++;
-            }
-            next++;
+        } finally {
+            inHandler = false;
+            view.detach();
+            view.memory = slots;
+            endPurge(purged);
         }
+        return purged;
+    }
+
+    private void endPurge(int purged) {
         if (purged != 0) {
             beginDetour();
             gaps += purged;
@@ -805,7 +835,6 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
             view.detach();
             consumeHeld();
         }
-        return purged;
     }
 
     /**

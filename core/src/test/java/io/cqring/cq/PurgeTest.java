@@ -2,6 +2,7 @@ package io.cqring.cq;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -36,6 +37,18 @@ class PurgeTest {
 
     private static boolean write(CompletionQueue queue, int qp, long id) {
         return queue.writer().write(header(qp), id, 0, 0, 0);
+    }
+
+    /** What a purge shows, in the order in which it does. */
+    private static List<Long> purge(CompletionQueue queue, int qp) {
+        List<Long> gone = new ArrayList<>();
+        int count = queue.purge(qp, completion -> {
+            assertEquals(qp, completion.qpNumber());
+            assertEquals(CqeOpcode.RECV, completion.opcode());
+            gone.add(completion.workRequestId());
+        });
+        assertEquals(count, gone.size());
+        return gone;
     }
 
     /** Polls all there is, checks the size on the way. */
@@ -85,14 +98,13 @@ class PurgeTest {
     private static void purgeOnce(Shape shape, QueueMemory memory, Polling polling, int backlog, int set, int limit) {
         CompletionQueue queue = shape.queue(OverrunPolicy.BACKPRESSURE, memory);
         List<Long> expected = new ArrayList<>();
+        List<Long> gone = new ArrayList<>();
         for (int i = 0; i < backlog; i++) {
             boolean dead = (set >>> i & 1) != 0;
             assertTrue(write(queue, dead ? DEAD_QP : LIVING_QP, i));
-            if (!dead) {
-                expected.add((long) i);
-            }
+            (dead ? gone : expected).add((long) i);
         }
-        assertEquals(Integer.bitCount(set), queue.purge(DEAD_QP));
+        assertEquals(gone, purge(queue, DEAD_QP));
         assertEquals(0, queue.purge(DEAD_QP), "once");
         assertEquals(expected.size(), queue.size());
         int head = Integer.numberOfTrailingZeros(~set); // purged entries in front go back at once
@@ -167,17 +179,16 @@ class PurgeTest {
             for (int set = 0; set < 1 << 6; set++) {
                 CompletionQueue queue = new Shape(64, 4, 7).queue();
                 List<Long> expected = new ArrayList<>();
+                List<Long> gone = new ArrayList<>();
                 for (int i = 0; i < 6; i++) {
                     if (i == 2) {
                         queue.resize(8);
                     }
                     boolean dead = (set >>> i & 1) != 0;
                     assertTrue(write(queue, dead ? DEAD_QP : LIVING_QP, i));
-                    if (!dead) {
-                        expected.add((long) i);
-                    }
+                    (dead ? gone : expected).add((long) i);
                 }
-                assertEquals(Integer.bitCount(set), queue.purge(DEAD_QP));
+                assertEquals(gone, purge(queue, DEAD_QP));
                 assertEquals(expected.size(), queue.size());
                 Taken taken = new Taken();
                 while (!queue.isEmpty()) {
@@ -291,6 +302,36 @@ class PurgeTest {
                 });
         assertEquals(total, done.get());
         System.out.println("Purge beside a writer: " + purges + " purges that found something");
+    }
+
+    /** A handler that throws has seen the last completion that was taken out; the next purge goes on behind it. */
+    @Test
+    void aHandlerThatThrowsStopsThePurge() {
+        CompletionQueue queue = new Shape(64, 8, 6).queue();
+        for (int i = 0; i < 6; i++) {
+            assertTrue(write(queue, i % 2 == 0 ? DEAD_QP : LIVING_QP, i));
+        }
+        IllegalStateException thrown = new IllegalStateException("handler");
+        assertSame(
+                thrown,
+                assertThrows(
+                        IllegalStateException.class,
+                        () -> queue.purge(DEAD_QP, completion -> {
+                            if (completion.workRequestId() == 2) {
+                                throw thrown;
+                            }
+                        })));
+        assertEquals(4, queue.size());
+        assertEquals(List.of(4L), purge(queue, DEAD_QP));
+        assertEquals(3, queue.size());
+        Taken taken = new Taken();
+        assertEquals(3, queue.poll(taken::onView, 8));
+        assertEquals(List.of(1L, 3L, 5L), taken.ids);
+        assertTrue(write(queue, DEAD_QP, 6));
+        assertEquals(
+                1,
+                queue.purge(
+                        DEAD_QP, gone -> assertThrows(IllegalStateException.class, () -> queue.poll(again -> {}, 1))));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CqeLayout;
 import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.memory.QueueMemory;
@@ -57,6 +58,9 @@ import org.jctools.queues.atomic.MpscUnboundedAtomicArrayQueue;
 final class Device implements Agent {
     /** Queue pair numbers have 24 bits. */
     private static final int QP_NUMBER_MASK = 0xFF_FFFF;
+
+    /** No receive's completion is held. */
+    static final int NONE_HELD = -1;
 
     /** Asynchronous events kept beside one for each queue pair, and the most in all: as a real device has them. */
     private static final int SPARE_EVENTS = 128;
@@ -685,8 +689,10 @@ final class Device implements Agent {
         return qp;
     }
 
-    void destroyQueuePair(int qpNumber) {
+    /** As {@link #heldShared}. */
+    int destroyQueuePair(int qpNumber) {
         DeviceQp qp = require(qpNumber);
+        final int held = heldShared(qpNumber);
         qp.reset();
         qp.sendPort.users--;
         qp.receivePort.users--;
@@ -697,6 +703,13 @@ final class Device implements Agent {
         if (qp.active) {
             deactivate(qp);
         }
+        return held;
+    }
+
+    /** Counter of the receive of a shared queue whose completion waits for room, and will be gone after this; NONE_HELD if none does. */
+    int heldShared(int qpNumber) {
+        DeviceQp qp = require(qpNumber);
+        return qp.receiveHeld && qp.receives.isShared() ? CqeLayout.wqeCounter(qp.heldHeader) : NONE_HELD;
     }
 
     private void deactivate(DeviceQp qp) {

@@ -1,6 +1,7 @@
 package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
+import io.cqring.cq.CqeOpcode;
 import io.cqring.eq.EventQueue;
 import io.cqring.memory.QueueMemory;
 import io.cqring.notify.AdaptiveModeration;
@@ -803,7 +804,12 @@ public final class SimNic implements AutoCloseable {
                     "after a failed send this vendor's queue pairs go on only by RESET: " + queuePair);
         }
         QpAttributes values = attributes.copy();
-        call(() -> device.modify(queuePair.number(), to, values));
+        final int held = call(() -> {
+            final int counter = to == QpState.RESET ? device.heldShared(queuePair.number()) : Device.NONE_HELD;
+            device.modify(queuePair.number(), to, values);
+            return counter;
+        });
+        retireHeld(queuePair, held);
         if (to == QpState.RESET) {
             queuePair.clear();
             find(queuePair).forVendors(vendor -> {
@@ -905,13 +911,13 @@ public final class SimNic implements AutoCloseable {
     /**
      * Destroys a queue pair, in whatever state; nothing is flushed. Completions written before stay in their queue.
      * It cannot be posted to any more, and its number is not used again soon. If they go into vendors' queues, this is for the thread that polls
-     * them: their driver forgets what is left of it.
+     * them: their driver forgets what is left of it. If its receives are shared, it is for the thread that posts these.
      *
      * @param queuePair the queue pair
      * @throws CommandException if it is not one of this NIC, or was destroyed
      */
     public void destroy(QueuePair queuePair) {
-        run(() -> device.destroyQueuePair(queuePair.number()));
+        retireHeld(queuePair, call(() -> device.destroyQueuePair(queuePair.number())));
         find(queuePair).forVendors(vendor -> vendor.forget(queuePair.number()));
         queuePairs.removeIf(host -> host.queuePair == queuePair);
     }
@@ -963,14 +969,28 @@ public final class SimNic implements AutoCloseable {
     }
 
     private static int purge(HostQp host) {
-        int number = host.queuePair.number();
-        int purged = purge(host.sendCq, number);
-        return host.receiveCq == host.sendCq ? purged : purged + purge(host.receiveCq, number);
+        int purged = purge(host.sendCq, host.queuePair);
+        return host.receiveCq == host.sendCq ? purged : purged + purge(host.receiveCq, host.queuePair);
     }
 
-    /** A vendor's driver passes over what it does not know any more. */
-    private static int purge(Object queue, int number) {
-        return queue instanceof CompletionQueue ours ? ours.purge(number) : 0;
+    /** A vendor's driver passes over what it does not know any more. Receives of a shared queue are free again, as with every driver. */
+    private static int purge(Object queue, QueuePair queuePair) {
+        if (!(queue instanceof CompletionQueue ours)) {
+            return 0;
+        }
+        final SharedReceiveQueue shared = queuePair.sharedReceives();
+        return ours.purge(queuePair.number(), gone -> {
+            if (shared != null && CqeOpcode.isReceive(gone.opcode())) {
+                shared.retire(gone.wqeCounter());
+            }
+        });
+    }
+
+    /** The receive of a shared queue whose completion the device still held when the queue pair came to its end: it is free again. */
+    private static void retireHeld(QueuePair queuePair, int counter) {
+        if (counter != Device.NONE_HELD) {
+            queuePair.sharedReceives().retire(counter);
+        }
     }
 
     private void run(Runnable action) {

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CompletionStatus;
+import io.cqring.cq.OverrunPolicy;
 import io.cqring.eq.EventType;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpState;
@@ -22,6 +24,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Receives that several queue pairs share. */
 @Timeout(120)
@@ -160,6 +164,55 @@ class SharedReceiveTest {
                         new Received(1, receivers[1].number(), 1, CompletionStatus.SUCCESS)),
                 drain());
         assertThrows(IllegalStateException.class, () -> receivers[1].postRecv(1, 0, 0, 0));
+    }
+
+    /** Taken out with their queue pair's completions: the host will not hear of them, so they are free at once. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void purgedReceivesComeBack(boolean reset) {
+        post(0, 8);
+        for (int sender : new int[] {0, 1, 0, 2}) {
+            send(sender, "x");
+        }
+        int purged = reset ? rig.nic.resetAndPurge(receivers[0]) : rig.nic.destroyAndPurge(receivers[0]);
+        assertEquals(2, purged);
+        assertEquals(1, shared.free(), "of 0 and 2, which were purged, 0 has nothing before it");
+        assertFalse(shared.retire(2), "retired already");
+        List<Integer> left = drain().stream().map(Received::counter).toList();
+        assertEquals(List.of(1, 3), left);
+        left.forEach(counter -> assertTrue(shared.retire(counter)));
+        assertEquals(4, shared.free());
+        post(8, 4);
+        assertEquals(0, shared.free());
+    }
+
+    /** The device has taken a receive, and its completion waits for room when the queue pair ends: nobody will hear of it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aReceiveWhoseCompletionIsHeldComesBack(boolean reset) {
+        CompletionQueue full = CompletionQueue.ofCapacity(1)
+                .overrunPolicy(OverrunPolicy.BACKPRESSURE)
+                .create();
+        rig.nic.attach(full);
+        QueuePair sender = rig.nic.createQueuePair(rig.domain, rig.aCq, rig.aCq, 16, 16);
+        QueuePair receiver = rig.nic.createQueuePair(QpType.RC, rig.domain, full, full, 16, shared);
+        rig.nic.connect(sender, receiver, 2);
+        post(0, 8);
+        for (int i = 0; i < 2; i++) {
+            assertTrue(sender.postSendInline(i, new byte[] {1}, SIGNALED));
+            sender.ringSendDoorbell();
+            rig.steps(2);
+        }
+        assertEquals(1, full.size());
+        if (reset) {
+            rig.nic.modify(receiver, QpState.RESET, new QpAttributes());
+        } else {
+            rig.nic.destroy(receiver);
+        }
+        assertEquals(0, shared.free(), "behind the one whose completion is there");
+        assertFalse(shared.retire(1), "retired already");
+        assertTrue(shared.retire(0));
+        assertEquals(2, shared.free());
     }
 
     @Test
