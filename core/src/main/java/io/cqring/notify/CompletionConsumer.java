@@ -189,7 +189,7 @@ public final class CompletionConsumer {
 
     /** Sleeps until there is something: the channel looks, and arms only if there is nothing. False if time ran out. */
     private boolean sleep(long nanos) throws InterruptedException {
-        return channel.awaitAndGather(queue, moderation, nanos, counters);
+        return channel.awaitModerated(queue, moderation, nanos, counters);
     }
 
     /** True if there is something to poll already. */
