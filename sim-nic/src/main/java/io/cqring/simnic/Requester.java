@@ -88,7 +88,7 @@ final class Requester {
             }
             if (qp.drainNotice && qp.completed == qp.sent) {
                 qp.drainNotice = false;
-                device.post(EventType.SQ_DRAINED, qp.number, 0, 0);
+                device.post(EventType.SQ_DRAINED, qp);
             }
         }
         if (qp.state == QpState.ERR && qp.completed == qp.posted) {

@@ -268,12 +268,14 @@ final class Responder {
             drop(); // nobody hears of it
             return;
         }
-        device.fail(qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome());
+        device.failReceiving(
+                qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome(), qp.receives.consumed);
         nak(message, answers, CompletionStatus.REM_ACCESS_ERR);
     }
 
     private void refuseRequest(DeviceQp qp, Packet message, Wire answers) {
-        device.fail(qp, EventType.WQ_INVAL_REQ_ERROR, CompletionStatus.REM_INV_REQ_ERR.syndrome());
+        device.failReceiving(
+                qp, EventType.WQ_INVAL_REQ_ERROR, CompletionStatus.REM_INV_REQ_ERR.syndrome(), qp.receives.consumed);
         nak(message, answers, CompletionStatus.REM_INV_REQ_ERR);
     }
 
@@ -364,6 +366,7 @@ final class Responder {
 
     private void refuseReceive(DeviceQp qp, int slot, int entries, int fault, Packet message, Wire answers) {
         final ReceiveQueue receives = qp.receives;
+        final long refused = receives.consumed;
         finishReceive(
                 qp,
                 entries,
@@ -372,7 +375,7 @@ final class Responder {
                 0,
                 0);
         final boolean senders = fault == CompletionStatus.LOC_LEN_ERR.syndrome();
-        device.fail(qp, senders ? EventType.WQ_INVAL_REQ_ERROR : EventType.WQ_CATAS_ERROR, fault);
+        device.failReceiving(qp, senders ? EventType.WQ_INVAL_REQ_ERROR : EventType.WQ_CATAS_ERROR, fault, refused);
         if (qp.type == QpType.RC) {
             nak(message, answers, senders ? CompletionStatus.REM_INV_REQ_ERR : CompletionStatus.REM_OP_ERR);
         }
@@ -493,7 +496,7 @@ final class Responder {
             case CqPort.LOST -> {
                 counters.increment(DeviceCounter.COMPLETIONS_LOST);
                 if (port.beginsToLose()) {
-                    device.onOverrun(port);
+                    device.onOverrun(port, CqeOpcode.isReceive(CqeLayout.opcode(header)));
                 }
                 if (port.isDead()) {
                     device.onPortDeath(port);

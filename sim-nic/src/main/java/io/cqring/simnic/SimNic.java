@@ -1,7 +1,6 @@
 package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
-import io.cqring.eq.EventQueue;
 import io.cqring.memory.QueueMemory;
 import io.cqring.notify.AdaptiveModeration;
 import io.cqring.notify.CompletionChannel;
@@ -11,7 +10,9 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.WireFaults;
+import io.cqring.simnic.profile.AsynchronousEvents;
 import io.cqring.simnic.profile.VendorEventQueue;
+import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
@@ -105,7 +106,12 @@ public final class SimNic implements AutoCloseable {
         clock = builder.clock;
         commandTimeoutNs = builder.commandTimeoutNs;
         device = new Device(
-                builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults, builder.wireFaults);
+                builder.maxQueuePairs,
+                builder.copyLimitBytes,
+                builder.clock,
+                builder.faults,
+                builder.wireFaults,
+                builder.profile);
     }
 
     /**
@@ -533,6 +539,8 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Where the device posts what goes wrong; the host polls it, may arm it, and may wait on its interrupt. Always the same object.
+     * With {@link Builder#profile} the entries are a vendor's; what comes out of them is the same, with what that vendor's driver makes of
+     * each code: {@code sim-nic/docs/profiles.md}.
      *
      * <pre>
      *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead
@@ -546,11 +554,12 @@ public final class SimNic implements AutoCloseable {
      *   INTERNAL_ERROR       the device has failed and does nothing any more, see {@link #failure}
      * </pre>
      *
-     * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link EventQueue#overruns}).
+     * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link AsynchronousEvents#overruns}), and
+     * what a vendor has no code for too ({@link AsynchronousEvents#untold}).
      *
-     * @return the event queue
+     * @return the events
      */
-    public EventQueue asynchronousEvents() {
+    public AsynchronousEvents asynchronousEvents() {
         return device.asynchronousEvents;
     }
 
@@ -938,6 +947,7 @@ public final class SimNic implements AutoCloseable {
         private NanoClock clock = SystemNanoClock.INSTANCE;
         private DeviceFaults faults = DeviceFaults.NONE;
         private WireFaults wireFaults;
+        private VendorProfile profile;
         private long commandTimeoutNs = 10_000_000_000L;
 
         private Builder() {}
@@ -1004,6 +1014,18 @@ public final class SimNic implements AutoCloseable {
          */
         public Builder wireFaults(WireFaults wireFaults) {
             this.wireFaults = Objects.requireNonNull(wireFaults, "wire faults");
+            return this;
+        }
+
+        /**
+         * Lets the NIC post its asynchronous events as a vendor's does, see {@link SimNic#asynchronousEvents}. Its completion queues may be of
+         * any profile.
+         *
+         * @param profile the vendor
+         * @return this
+         */
+        public Builder profile(VendorProfile profile) {
+            this.profile = Objects.requireNonNull(profile, "profile");
             return this;
         }
 

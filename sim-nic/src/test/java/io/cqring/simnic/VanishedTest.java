@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.cq.ArmMode;
 import io.cqring.cq.CompletionQueue;
-import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.eq.Interrupt;
 import io.cqring.notify.CompletionChannel;
 import io.cqring.notify.Moderation;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.profile.AsynchronousEvents;
 import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.profile.VendorQueue;
@@ -79,7 +79,7 @@ class VanishedTest {
             nic.attach(queue);
             final QueuePair pair = nic.createQueuePair(domain, queue, queue, 8, 8);
             nic.connect(pair, pair);
-            final EventQueue what = nic.asynchronousEvents();
+            final AsynchronousEvents what = nic.asynchronousEvents();
             assertFalse(what.arm());
             final long seen = what.interrupt().count();
             nic.start(new YieldingIdleStrategy());

@@ -153,6 +153,7 @@ final class WorkloadRun implements AutoCloseable {
         if (wireFaults != null) {
             builder.wireFaults(wireFaults);
         }
+        options.profile().ifPresent(builder::profile);
         this.nic = builder.create();
         this.domain = nic.allocateProtectionDomain();
         this.queues = options.profile().isPresent()
