@@ -96,6 +96,12 @@ final class Device implements Agent {
     private final List<ReceiveQueue> sharedQueues = new ArrayList<>();
     private int sharedQueuesMade;
 
+    /** Where a completion is being reported, until it is accounted for; else null. */
+    CqPort reporting;
+
+    /** The device has failed, and does its last act. */
+    private boolean dying;
+
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final NanoClock clock;
     private final Requester requester;
@@ -785,17 +791,55 @@ final class Device implements Agent {
         return failure.get();
     }
 
+    /** On the thread that ran the pass. */
     void recordFailure(Throwable broken) {
-        // Edge FAILURE, device end: the exception, then the news of it; the first one stays. Partner: failure.
-        if (failure.compareAndSet(null, broken)) {
-            try {
-                wakeWaiters();
-            } catch (RuntimeException again) {
-                if (again != broken) {
-                    broken.addSuppressed(again);
-                }
+        if (failure() == null) {
+            attempt(broken, this::finishQueuePairs);
+            // Edge FAILURE, device end: the last completions, then the exception, then the news of it. Partner:
+            // failure.
+            failure.set(broken);
+            attempt(broken, this::wakeWaiters);
+        }
+    }
+
+    /** Parts of the last act do not depend on one another: who knows what is broken. */
+    private static void attempt(Throwable broken, Runnable part) {
+        try {
+            part.run();
+        } catch (RuntimeException | Error again) {
+            if (again != broken) {
+                broken.addSuppressed(again);
             }
         }
+    }
+
+    /**
+     * Every queue pair goes to ERR; what was carried out is reported, what is outstanding flushed, while the completion queues have room. A
+     * completion queue into which an entry was being written is left alone: the entry may be there, and must not come twice.
+     */
+    private void finishQueuePairs() {
+        dying = true;
+        final CqPort doubtful = reporting != null && reporting.hasBegun() ? reporting : null;
+        for (int slot = 0; slot < slotsUsed; slot++) {
+            final DeviceQp qp = bySlot[slot];
+            if (qp == null || qp.state == QpState.RESET) {
+                continue;
+            }
+            if (qp.state != QpState.ERR) {
+                counters.increment(DeviceCounter.QPS_TO_ERROR);
+                qp.life = newLife();
+                qp.beginFlush();
+                qp.publishState(QpState.ERR);
+            }
+            if (qp.sendPort != doubtful && qp.receivePort != doubtful) {
+                requester.finish(qp);
+            }
+        }
+    }
+
+    /** What completions meet with: nothing any more in the last act. */
+    DeviceFaults entryFaults() {
+        return dying ? DeviceFaults.NONE : faults;
     }
 
     /** No completion will come any more: whoever waits for an event gets one, and can ask why. */

@@ -416,14 +416,20 @@ final class Responder {
             device.checkLimit(qp.receives);
         }
         counters.increment(DeviceCounter.RECEIVES_CONSUMED);
-        if (!report(qp.receivePort, header, workRequestId, length, detail)) {
-            qp.receiveHeld = true;
-            qp.heldHeader = header;
-            qp.heldWorkRequestId = workRequestId;
-            qp.heldLength = length;
-            qp.heldDetail = detail;
-            device.activateUnrung(qp);
+        boolean taken = false;
+        try {
+            taken = report(qp.receivePort, header, workRequestId, length, detail);
+        } finally {
+            if (!taken) { // also if the device has just broken
+                qp.receiveHeld = true;
+                qp.heldHeader = header;
+                qp.heldWorkRequestId = workRequestId;
+                qp.heldLength = length;
+                qp.heldDetail = detail;
+                device.activateUnrung(qp);
+            }
         }
+        device.reporting = null;
     }
 
     /** Tries again to report a receive that found its queue full. */
@@ -433,6 +439,7 @@ final class Responder {
             return 0;
         }
         qp.receiveHeld = false;
+        device.reporting = null;
         if (qp.state == QpState.ERR) {
             device.postLastReceive(qp);
         }
@@ -468,6 +475,7 @@ final class Responder {
                 break;
             }
             receives.consumed += entries;
+            device.reporting = null;
             done++;
         }
         if (unseen && !qp.receiveHeld && receives.consumed == receives.posted) {
@@ -479,12 +487,16 @@ final class Responder {
 
     /** Writes a completion. False if it must be kept for later; true also if it is lost, there is no later then. */
     boolean report(CqPort port, long header, long workRequestId, long length, long detail) {
-        return counted(port, header, port.write(device.faults, header, workRequestId, length, detail, device.nowNs()));
+        device.reporting = port;
+        return counted(
+                port, header, port.write(device.entryFaults(), header, workRequestId, length, detail, device.nowNs()));
     }
 
     /** As report, for one of several: the caller flushes the port after the last. */
     boolean reportOneOfSeveral(CqPort port, long header, long workRequestId, long length, long detail) {
-        return counted(port, header, port.stage(device.faults, header, workRequestId, length, detail, device.nowNs()));
+        device.reporting = port;
+        return counted(
+                port, header, port.stage(device.entryFaults(), header, workRequestId, length, detail, device.nowNs()));
     }
 
     private boolean counted(CqPort port, long header, int outcome) {

@@ -191,9 +191,14 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * What ended the device: a bug of the device, or of an injected fault. Its last {@link #asynchronousEvents event} is then
-     * {@link io.cqring.eq.EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. What was written stays pollable; what was not will
-     * never complete. An armed queue's event has come then: of a vendor's queue even if there is no completion for it; one of the reference
-     * layout needs a completion, so a host that sleeps there needs the asynchronous event, or a time limit, to learn of it.
+     * {@link io.cqring.eq.EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. Before that the dying device puts every queue
+     * pair into ERR, reports what it has carried out and flushes what was posted and rung, as far as the completion queues have room:
+     * as mlx5's driver does for its own. What was written stays pollable. What finds no room, what comes later, receives in a
+     * shared queue, and what uses a completion queue that the device was just writing to when it broke, never completes.
+     *
+     * <p>An armed queue's event has come then: of a vendor's queue even if there is no completion for it. One of the reference layout needs a
+     * completion, because an event that answers no entry is spurious to its channel and wakes nobody; so a host that sleeps there
+     * with nothing outstanding needs the asynchronous event, or a time limit, to learn of the end.
      *
      * @return the exception; null if the device is well
      */

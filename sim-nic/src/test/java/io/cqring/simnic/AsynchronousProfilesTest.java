@@ -348,7 +348,7 @@ class AsynchronousProfilesTest {
 
             @Override
             public Fate entryFate() {
-                if (written++ == 30) {
+                if (written++ == 10) {
                     throw broken;
                 }
                 return Fate.WRITTEN;
@@ -375,10 +375,10 @@ class AsynchronousProfilesTest {
                 }
             }
             assertEquals(
-                    32,
+                    12,
                     seen.size(),
                     "one for each failure, the last of which the device did not survive, and one for that");
-            assertEquals(end, seen.subList(31, 32));
+            assertEquals(end, seen.subList(11, 12));
             assertEquals(broken, rig.nic.failure());
         }
     }
