@@ -845,16 +845,21 @@ final class Device implements Agent {
     /** No completion will come any more: whoever waits for an event gets one, and can ask why. */
     private void wakeWaiters() {
         post(EventType.INTERNAL_ERROR, 0);
-        asynchronousEvents.end();
         for (CqPort port : eventPorts) {
             if (!port.isClosed()) {
                 port.events().wake();
             }
         }
+        endEventQueues();
+        releasePorts();
+    }
+
+    /** No pass will look at an arm any more. */
+    private void endEventQueues() {
         for (int i = 0; i < eventQueues.size(); i++) {
             eventQueues.get(i).end();
         }
-        releasePorts();
+        asynchronousEvents.end();
     }
 
     @Override
@@ -867,6 +872,7 @@ final class Device implements Agent {
         for (CqPort port : eventPorts) {
             port.serveEventsLast();
         }
+        endEventQueues();
         releasePorts();
     }
 

@@ -208,7 +208,8 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions
-     * written stay pollable, and events that wait for their time are raised. Any thread. Closing again does nothing.
+     * written stay pollable, events that wait for their time are raised, the interrupts of its event
+     * queues once more. Any thread. Closing again does nothing.
      */
     @Override
     public void close() {
