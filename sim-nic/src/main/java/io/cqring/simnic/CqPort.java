@@ -37,6 +37,9 @@ abstract class CqPort {
     /** Something may be staged. */
     private boolean staged;
 
+    /** The last entry got as far as the ring: if the device broke in the middle of it, it may be there. */
+    private boolean begun;
+
     /** Gives the port events. */
     final void raises(QueueEvents given, Runnable how) {
         events = given;
@@ -68,7 +71,9 @@ abstract class CqPort {
     /** Puts the entry, if it meets with nothing. */
     private int meet(
             boolean staging, DeviceFaults faults, long header, long id, long length, long detail, long timestamp) {
+        begun = false;
         final DeviceFaults.Fate fate = faults.entryFate();
+        begun = true;
         if (fate == DeviceFaults.Fate.WRITTEN) {
             lastId = id;
             return put(staging, faults, header, id, length, detail, timestamp);
@@ -96,6 +101,10 @@ abstract class CqPort {
             }
         }
         return outcome;
+    }
+
+    final boolean hasBegun() {
+        return begun;
     }
 
     /** Publishes what is staged. */

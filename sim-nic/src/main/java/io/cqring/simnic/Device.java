@@ -2,8 +2,8 @@ package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CqeLayout;
-import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
+import io.cqring.eq.Interrupt;
 import io.cqring.memory.QueueMemory;
 import io.cqring.notify.AdaptiveModeration;
 import io.cqring.notify.CompletionChannel;
@@ -15,7 +15,11 @@ import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.WireFaults;
 import io.cqring.simnic.moderation.ArmedRing;
 import io.cqring.simnic.moderation.QueueEvents;
+import io.cqring.simnic.profile.AsynchronousEvents;
+import io.cqring.simnic.profile.DeviceEvent;
+import io.cqring.simnic.profile.VendorAsyncQueue;
 import io.cqring.simnic.profile.VendorEventQueue;
+import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.profile.VendorWriter;
 import io.cqring.simnic.qp.QpAttribute;
@@ -82,7 +86,7 @@ final class Device implements Agent {
     final QueueMemory settledPage;
 
     /** Where hosts learn of overruns and failed queue pairs. */
-    final EventQueue asynchronousEvents;
+    final AsynchronousEvents asynchronousEvents;
 
     private final MpscUnboundedAtomicArrayQueue<Command<?>> commands = new MpscUnboundedAtomicArrayQueue<>(64);
     /** Addresses fe80::, in memory order. */
@@ -95,6 +99,12 @@ final class Device implements Agent {
 
     private final List<ReceiveQueue> sharedQueues = new ArrayList<>();
     private int sharedQueuesMade;
+
+    /** Where a completion is being reported, until it is accounted for; else null. */
+    CqPort reporting;
+
+    /** The device has failed, and does its last act. */
+    private boolean dying;
 
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final NanoClock clock;
@@ -127,7 +137,14 @@ final class Device implements Agent {
 
     private long nowNs;
 
-    Device(int maxQueuePairs, long copyLimitBytes, NanoClock clock, DeviceFaults faults, WireFaults wireFaults) {
+    /** The profile is that of its asynchronous events; null for the reference. */
+    Device(
+            int maxQueuePairs,
+            long copyLimitBytes,
+            NanoClock clock,
+            DeviceFaults faults,
+            WireFaults wireFaults,
+            VendorProfile profile) {
         this.slotMask = maxQueuePairs - 1;
         this.copyLimitBytes = copyLimitBytes;
         this.clock = clock;
@@ -138,10 +155,17 @@ final class Device implements Agent {
         this.active = new DeviceQp[maxQueuePairs];
         this.rungSeen = new long[maxQueuePairs];
         this.generations = new int[maxQueuePairs];
-        this.asynchronousEvents = EventQueue.builder(
-                        Math.min(MOST_EVENTS, Integer.highestOneBit(maxQueuePairs + SPARE_EVENTS - 1) << 1))
-                .create();
+        this.asynchronousEvents = asynchronousEvents(
+                profile, Math.min(MOST_EVENTS, Integer.highestOneBit(maxQueuePairs + SPARE_EVENTS - 1) << 1));
         this.requester = new Requester(this, wireFaults);
+    }
+
+    private static AsynchronousEvents asynchronousEvents(VendorProfile profile, int depth) {
+        if (profile == null) {
+            return new ReferenceEvents(depth);
+        }
+        final QueueMemory memory = QueueMemory.allocate(VendorAsyncQueue.requiredBytes(profile, depth));
+        return VendorAsyncQueue.create(profile, memory, depth, new Interrupt());
     }
 
     static int registerOffset(int slot) {
@@ -203,6 +227,7 @@ final class Device implements Agent {
         for (int i = 0; i < eventQueues.size(); i++) {
             eventQueues.get(i).serve();
         }
+        asynchronousEvents.serve();
         return work;
     }
 
@@ -239,12 +264,13 @@ final class Device implements Agent {
 
     void badReceiveDoorbell(DeviceQp qp) {
         if (qp.receives.isShared()) {
-            post(EventType.SRQ_CATAS_ERROR, qp.receives.number, 0, 0);
+            post(EventType.SRQ_CATAS_ERROR, qp.receives.number);
         }
-        badDoorbell(qp);
+        counters.increment(DeviceCounter.BAD_DOORBELLS);
+        failReceiving(qp, EventType.WQ_CATAS_ERROR, 0, qp.receives.consumed);
     }
 
-    void badDoorbell(DeviceQp qp) {
+    private void badDoorbell(DeviceQp qp) {
         counters.increment(DeviceCounter.BAD_DOORBELLS);
         fail(qp, EventType.WQ_CATAS_ERROR, 0);
     }
@@ -307,26 +333,40 @@ final class Device implements Agent {
         activate(qp);
     }
 
-    /** Something is wrong with a queue pair, or with what it was sent: puts it into ERR, and says why. */
+    /** Something is wrong with a queue pair, or with what it sends: puts it into ERR, and says why. */
     void fail(DeviceQp qp, EventType why, int syndrome) {
+        fail(qp, why, syndrome, false, qp.receives.consumed);
+    }
+
+    /** As {@link #fail}, for what a queue pair is sent, and the receive concerned. */
+    void failReceiving(DeviceQp qp, EventType why, int syndrome, long receive) {
+        fail(qp, why, syndrome, true, receive);
+    }
+
+    private void fail(DeviceQp qp, EventType why, int syndrome, boolean receiving, long receive) {
         if (qp.state != QpState.ERR && qp.state != QpState.RESET) {
-            post(why, qp.number, syndrome, 0);
+            asynchronousEvents.post(
+                    new DeviceEvent(why, qp.number, syndrome, 0, receiving, (int) qp.acked, (int) receive));
             toError(qp);
         }
     }
 
     /** Posts an asynchronous event. A full queue counts what it loses; one that the host has closed takes nothing. */
-    void post(EventType type, int number, int syndrome, long detail) {
-        try {
-            asynchronousEvents.writer().post(type, number, 0, syndrome, detail);
-        } catch (IllegalStateException closed) {
-            // The host does not want to know.
-        }
+    private void post(EventType type, int number) {
+        asynchronousEvents.post(DeviceEvent.of(type, number));
     }
 
-    /** A completion queue begins to lose completions. */
-    void onOverrun(CqPort port) {
-        post(EventType.CQ_ERROR, port.number(), CompletionChannel.OVERRUN_SYNDROME, port.isDead() ? 1 : 0);
+    /** Posts an asynchronous event of a queue pair. */
+    void post(EventType type, DeviceQp qp) {
+        asynchronousEvents.post(
+                new DeviceEvent(type, qp.number, 0, 0, false, (int) qp.acked, (int) qp.receives.consumed));
+    }
+
+    /** A completion queue begins to lose completions: of receives, or of sends. */
+    void onOverrun(CqPort port, boolean receiving) {
+        final int detail = port.isDead() ? 1 : 0;
+        asynchronousEvents.post(new DeviceEvent(
+                EventType.CQ_ERROR, port.number(), CompletionChannel.OVERRUN_SYNDROME, detail, receiving, 0, 0));
     }
 
     /** Puts a queue pair into ERR, where all that is outstanding is flushed. */
@@ -347,7 +387,7 @@ final class Device implements Agent {
     /** A queue pair in ERR has taken its last receive from the queue it shares, if it does. */
     void postLastReceive(DeviceQp qp) {
         if (qp.receives.isShared()) {
-            post(EventType.SRQ_LAST_WQE, qp.number, 0, 0);
+            post(EventType.SRQ_LAST_WQE, qp);
         }
     }
 
@@ -364,7 +404,7 @@ final class Device implements Agent {
                 && receives.readDoorbell() // the host may have posted since; a bad record is found when it is needed
                 && receives.posted - receives.consumed < receives.limit) {
             receives.limit = 0;
-            post(EventType.SRQ_RQ_LIMIT, receives.number, 0, 0);
+            post(EventType.SRQ_RQ_LIMIT, receives.number);
         }
     }
 
@@ -729,6 +769,9 @@ final class Device implements Agent {
             throw new IllegalStateException(qp + " cannot go from " + from + " to " + to);
         }
         attributes.requireSuits(qp.type, from, to);
+        if (attributes.getOrElse(QpAttribute.SQD_NOTIFY, 0) != 0 && !asynchronousEvents.tells(EventType.SQ_DRAINED)) {
+            throw new IllegalStateException("this profile has no event SQ_DRAINED: SQD_NOTIFY must be 0 for " + qp);
+        }
         qp.apply(attributes);
         switch (to) {
             case RESET -> {
@@ -763,31 +806,75 @@ final class Device implements Agent {
         return failure.get();
     }
 
+    /** On the thread that ran the pass. */
     void recordFailure(Throwable broken) {
-        // Edge FAILURE, device end: the exception, then the news of it; the first one stays. Partner: failure.
-        if (failure.compareAndSet(null, broken)) {
-            try {
-                wakeWaiters();
-            } catch (RuntimeException again) {
-                if (again != broken) {
-                    broken.addSuppressed(again);
-                }
+        if (failure() == null) {
+            attempt(broken, this::finishQueuePairs);
+            // Edge FAILURE, device end: the last completions, then the exception, then the news of it. Partner:
+            // failure.
+            failure.set(broken);
+            attempt(broken, this::wakeWaiters);
+        }
+    }
+
+    /** Parts of the last act do not depend on one another: who knows what is broken. */
+    private static void attempt(Throwable broken, Runnable part) {
+        try {
+            part.run();
+        } catch (RuntimeException | Error again) {
+            if (again != broken) {
+                broken.addSuppressed(again);
             }
         }
     }
 
+    /**
+     * Every queue pair goes to ERR; what was carried out is reported, what is outstanding flushed, while the completion queues have room. A
+     * completion queue into which an entry was being written is left alone: the entry may be there, and must not come twice.
+     */
+    private void finishQueuePairs() {
+        dying = true;
+        final CqPort doubtful = reporting != null && reporting.hasBegun() ? reporting : null;
+        for (int slot = 0; slot < slotsUsed; slot++) {
+            final DeviceQp qp = bySlot[slot];
+            if (qp == null || qp.state == QpState.RESET) {
+                continue;
+            }
+            if (qp.state != QpState.ERR) {
+                counters.increment(DeviceCounter.QPS_TO_ERROR);
+                qp.life = newLife();
+                qp.beginFlush();
+                qp.publishState(QpState.ERR);
+            }
+            if (qp.sendPort != doubtful && qp.receivePort != doubtful) {
+                requester.finish(qp);
+            }
+        }
+    }
+
+    /** What completions meet with: nothing any more in the last act. */
+    DeviceFaults entryFaults() {
+        return dying ? DeviceFaults.NONE : faults;
+    }
+
     /** No completion will come any more: whoever waits for an event gets one, and can ask why. */
     private void wakeWaiters() {
-        post(EventType.INTERNAL_ERROR, 0, 0, 0);
+        post(EventType.INTERNAL_ERROR, 0);
         for (CqPort port : eventPorts) {
             if (!port.isClosed()) {
                 port.events().wake();
             }
         }
-        for (int i = 0; i < eventQueues.size(); i++) {
-            eventQueues.get(i).serve();
-        }
+        endEventQueues();
         releasePorts();
+    }
+
+    /** No pass will look at an arm any more. */
+    private void endEventQueues() {
+        for (int i = 0; i < eventQueues.size(); i++) {
+            eventQueues.get(i).end();
+        }
+        asynchronousEvents.end();
     }
 
     @Override
@@ -800,6 +887,7 @@ final class Device implements Agent {
         for (CqPort port : eventPorts) {
             port.serveEventsLast();
         }
+        endEventQueues();
         releasePorts();
     }
 

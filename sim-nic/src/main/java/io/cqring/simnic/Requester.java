@@ -88,7 +88,7 @@ final class Requester {
             }
             if (qp.drainNotice && qp.completed == qp.sent) {
                 qp.drainNotice = false;
-                device.post(EventType.SQ_DRAINED, qp.number, 0, 0);
+                device.post(EventType.SQ_DRAINED, qp);
             }
         }
         if (qp.state == QpState.ERR && qp.completed == qp.posted) {
@@ -477,6 +477,19 @@ final class Requester {
         }
     }
 
+    /** The device is about to end: reports and flushes what there is room for. The queue pair is in ERR. */
+    void finish(DeviceQp qp) {
+        qp.readSendDoorbell(); // if it is impossible, what was read before is all there is
+        responder.deliverHeld(qp);
+        int done = 1;
+        while (done != 0) {
+            done = complete(qp);
+            if (qp.completed == qp.posted) {
+                done += responder.flush(qp, FLUSH_BURST);
+            }
+        }
+    }
+
     /** Writes the completions that are due, in order, until their queue is full. */
     private int complete(DeviceQp qp) {
         final long due = qp.isFlushing() ? qp.posted : qp.acked;
@@ -518,6 +531,7 @@ final class Requester {
         if (taken) {
             qp.completed = sequence + entries;
         }
+        device.reporting = null;
         return taken;
     }
 

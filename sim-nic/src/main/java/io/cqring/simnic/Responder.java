@@ -268,12 +268,14 @@ final class Responder {
             drop(); // nobody hears of it
             return;
         }
-        device.fail(qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome());
+        device.failReceiving(
+                qp, EventType.WQ_ACCESS_ERROR, CompletionStatus.REM_ACCESS_ERR.syndrome(), qp.receives.consumed);
         nak(message, answers, CompletionStatus.REM_ACCESS_ERR);
     }
 
     private void refuseRequest(DeviceQp qp, Packet message, Wire answers) {
-        device.fail(qp, EventType.WQ_INVAL_REQ_ERROR, CompletionStatus.REM_INV_REQ_ERR.syndrome());
+        device.failReceiving(
+                qp, EventType.WQ_INVAL_REQ_ERROR, CompletionStatus.REM_INV_REQ_ERR.syndrome(), qp.receives.consumed);
         nak(message, answers, CompletionStatus.REM_INV_REQ_ERR);
     }
 
@@ -364,6 +366,7 @@ final class Responder {
 
     private void refuseReceive(DeviceQp qp, int slot, int entries, int fault, Packet message, Wire answers) {
         final ReceiveQueue receives = qp.receives;
+        final long refused = receives.consumed;
         finishReceive(
                 qp,
                 entries,
@@ -372,7 +375,7 @@ final class Responder {
                 0,
                 0);
         final boolean senders = fault == CompletionStatus.LOC_LEN_ERR.syndrome();
-        device.fail(qp, senders ? EventType.WQ_INVAL_REQ_ERROR : EventType.WQ_CATAS_ERROR, fault);
+        device.failReceiving(qp, senders ? EventType.WQ_INVAL_REQ_ERROR : EventType.WQ_CATAS_ERROR, fault, refused);
         if (qp.type == QpType.RC) {
             nak(message, answers, senders ? CompletionStatus.REM_INV_REQ_ERR : CompletionStatus.REM_OP_ERR);
         }
@@ -413,14 +416,20 @@ final class Responder {
             device.checkLimit(qp.receives);
         }
         counters.increment(DeviceCounter.RECEIVES_CONSUMED);
-        if (!report(qp.receivePort, header, workRequestId, length, detail)) {
-            qp.receiveHeld = true;
-            qp.heldHeader = header;
-            qp.heldWorkRequestId = workRequestId;
-            qp.heldLength = length;
-            qp.heldDetail = detail;
-            device.activateUnrung(qp);
+        boolean taken = false;
+        try {
+            taken = report(qp.receivePort, header, workRequestId, length, detail);
+        } finally {
+            if (!taken) { // also if the device has just broken
+                qp.receiveHeld = true;
+                qp.heldHeader = header;
+                qp.heldWorkRequestId = workRequestId;
+                qp.heldLength = length;
+                qp.heldDetail = detail;
+                device.activateUnrung(qp);
+            }
         }
+        device.reporting = null;
     }
 
     /** Tries again to report a receive that found its queue full. */
@@ -430,6 +439,7 @@ final class Responder {
             return 0;
         }
         qp.receiveHeld = false;
+        device.reporting = null;
         if (qp.state == QpState.ERR) {
             device.postLastReceive(qp);
         }
@@ -465,6 +475,7 @@ final class Responder {
                 break;
             }
             receives.consumed += entries;
+            device.reporting = null;
             done++;
         }
         if (unseen && !qp.receiveHeld && receives.consumed == receives.posted) {
@@ -476,12 +487,16 @@ final class Responder {
 
     /** Writes a completion. False if it must be kept for later; true also if it is lost, there is no later then. */
     boolean report(CqPort port, long header, long workRequestId, long length, long detail) {
-        return counted(port, header, port.write(device.faults, header, workRequestId, length, detail, device.nowNs()));
+        device.reporting = port;
+        return counted(
+                port, header, port.write(device.entryFaults(), header, workRequestId, length, detail, device.nowNs()));
     }
 
     /** As report, for one of several: the caller flushes the port after the last. */
     boolean reportOneOfSeveral(CqPort port, long header, long workRequestId, long length, long detail) {
-        return counted(port, header, port.stage(device.faults, header, workRequestId, length, detail, device.nowNs()));
+        device.reporting = port;
+        return counted(
+                port, header, port.stage(device.entryFaults(), header, workRequestId, length, detail, device.nowNs()));
     }
 
     private boolean counted(CqPort port, long header, int outcome) {
@@ -493,7 +508,7 @@ final class Responder {
             case CqPort.LOST -> {
                 counters.increment(DeviceCounter.COMPLETIONS_LOST);
                 if (port.beginsToLose()) {
-                    device.onOverrun(port);
+                    device.onOverrun(port, CqeOpcode.isReceive(CqeLayout.opcode(header)));
                 }
                 if (port.isDead()) {
                     device.onPortDeath(port);

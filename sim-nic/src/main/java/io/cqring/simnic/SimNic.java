@@ -2,7 +2,6 @@ package io.cqring.simnic;
 
 import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CqeOpcode;
-import io.cqring.eq.EventQueue;
 import io.cqring.memory.QueueMemory;
 import io.cqring.notify.AdaptiveModeration;
 import io.cqring.notify.CompletionChannel;
@@ -12,7 +11,9 @@ import io.cqring.simnic.dma.MemoryRegion;
 import io.cqring.simnic.dma.ProtectionDomain;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.WireFaults;
+import io.cqring.simnic.profile.AsynchronousEvents;
 import io.cqring.simnic.profile.VendorEventQueue;
+import io.cqring.simnic.profile.VendorProfile;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.qp.QpAttribute;
 import io.cqring.simnic.qp.QpAttributes;
@@ -106,7 +107,12 @@ public final class SimNic implements AutoCloseable {
         clock = builder.clock;
         commandTimeoutNs = builder.commandTimeoutNs;
         device = new Device(
-                builder.maxQueuePairs, builder.copyLimitBytes, builder.clock, builder.faults, builder.wireFaults);
+                builder.maxQueuePairs,
+                builder.copyLimitBytes,
+                builder.clock,
+                builder.faults,
+                builder.wireFaults,
+                builder.profile);
     }
 
     /**
@@ -186,9 +192,14 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * What ended the device: a bug of the device, or of an injected fault. Its last {@link #asynchronousEvents event} is then
-     * {@link io.cqring.eq.EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. What was written stays pollable; what was not will
-     * never complete. An armed queue's event has come then: of a vendor's queue even if there is no completion for it; one of the reference
-     * layout needs a completion, so a host that sleeps there needs the asynchronous event, or a time limit, to learn of it.
+     * {@link io.cqring.eq.EventType#INTERNAL_ERROR}, as {@code IBV_EVENT_DEVICE_FATAL} with verbs. Before that the dying device puts every queue
+     * pair into ERR, reports what it has carried out and flushes what was posted and rung, as far as the completion queues have room:
+     * as mlx5's driver does for its own. What was written stays pollable. What finds no room, what comes later, receives in a
+     * shared queue, and what uses a completion queue that the device was just writing to when it broke, never completes.
+     *
+     * <p>An armed queue's event has come then: of a vendor's queue even if there is no completion for it. One of the reference layout needs a
+     * completion, because an event that answers no entry is spurious to its channel and wakes nobody; so a host that sleeps there
+     * with nothing outstanding needs the asynchronous event, or a time limit, to learn of the end.
      *
      * @return the exception; null if the device is well
      */
@@ -198,7 +209,8 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Stops the device's thread, and waits for its end. What it has not executed stays unexecuted; completions
-     * written stay pollable, and events that wait for their time are raised. Any thread. Closing again does nothing.
+     * written stay pollable, events that wait for their time are raised, the interrupts of its event
+     * queues once more. Any thread. Closing again does nothing.
      */
     @Override
     public void close() {
@@ -534,6 +546,8 @@ public final class SimNic implements AutoCloseable {
 
     /**
      * Where the device posts what goes wrong; the host polls it, may arm it, and may wait on its interrupt. Always the same object.
+     * With {@link Builder#profile} the entries are a vendor's; what comes out of them is the same, with what that vendor's driver makes of
+     * each code: {@code sim-nic/docs/profiles.md}.
      *
      * <pre>
      *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead
@@ -547,11 +561,12 @@ public final class SimNic implements AutoCloseable {
      *   INTERNAL_ERROR       the device has failed and does nothing any more, see {@link #failure}
      * </pre>
      *
-     * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link EventQueue#overruns}).
+     * <p>A change to ERR that the host asked for posts nothing. What a full queue loses it counts ({@link AsynchronousEvents#overruns}), and
+     * what a vendor has no code for too ({@link AsynchronousEvents#untold}).
      *
-     * @return the event queue
+     * @return the events
      */
-    public EventQueue asynchronousEvents() {
+    public AsynchronousEvents asynchronousEvents() {
         return device.asynchronousEvents;
     }
 
@@ -1039,6 +1054,7 @@ public final class SimNic implements AutoCloseable {
         private NanoClock clock = SystemNanoClock.INSTANCE;
         private DeviceFaults faults = DeviceFaults.NONE;
         private WireFaults wireFaults;
+        private VendorProfile profile;
         private long commandTimeoutNs = 10_000_000_000L;
 
         private Builder() {}
@@ -1105,6 +1121,18 @@ public final class SimNic implements AutoCloseable {
          */
         public Builder wireFaults(WireFaults wireFaults) {
             this.wireFaults = Objects.requireNonNull(wireFaults, "wire faults");
+            return this;
+        }
+
+        /**
+         * Lets the NIC post its asynchronous events as a vendor's does, see {@link SimNic#asynchronousEvents}. Its completion queues may be of
+         * any profile.
+         *
+         * @param profile the vendor
+         * @return this
+         */
+        public Builder profile(VendorProfile profile) {
+            this.profile = Objects.requireNonNull(profile, "profile");
             return this;
         }
 

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.cq.OverrunPolicy;
-import io.cqring.eq.EventQueue;
 import io.cqring.eq.EventType;
 import io.cqring.notify.Moderation;
+import io.cqring.simnic.profile.AsynchronousEvents;
 import io.cqring.simnic.qp.QpAttributes;
 import io.cqring.simnic.qp.QpState;
 import java.util.ArrayList;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 class AsynchronousEventsTest {
     private record Event(EventType type, int number, int syndrome, long detail) {}
 
-    private static List<Event> poll(EventQueue queue) {
+    private static List<Event> poll(AsynchronousEvents queue) {
         List<Event> events = new ArrayList<>();
         while (queue.poll(
                         (type, number, subType, syndrome, detail) ->
@@ -39,7 +39,7 @@ class AsynchronousEventsTest {
     @Test
     void aQueuePairThatFailsIsNamedWithItsCause() {
         try (TestRig rig = TestRig.builder().create()) {
-            EventQueue events = rig.nic.asynchronousEvents();
+            AsynchronousEvents events = rig.nic.asynchronousEvents();
             assertSame(events, rig.nic.asynchronousEvents());
             assertTrue(rig.a.postWrite(1, TestRig.A_ADDRESS, 8, rig.aRegion.lkey(), 0, 77, SIGNALED)); // a bad rkey
             rig.a.ringSendDoorbell();
@@ -110,7 +110,7 @@ class AsynchronousEventsTest {
     @Test
     void theInterruptWakesAndAClosedQueueIsNoMatter() throws InterruptedException {
         try (EventRig rig = new EventRig(2, 4, OverrunPolicy.ERROR, Moderation.OFF)) {
-            EventQueue events = rig.nic.asynchronousEvents();
+            AsynchronousEvents events = rig.nic.asynchronousEvents();
             long seen = events.interrupt().count();
             assertFalse(events.arm());
             rig.nic.start(new YieldingIdleStrategy());

@@ -172,7 +172,7 @@ class DoorbellTest {
     /** A device without its driver, and one queue pair connected to itself, whose memory the test may scribble on. */
     private static final class RawQp {
         final Device device =
-                new Device(4, Long.MAX_VALUE, System::nanoTime, io.cqring.simnic.fault.DeviceFaults.NONE, null);
+                new Device(4, Long.MAX_VALUE, System::nanoTime, io.cqring.simnic.fault.DeviceFaults.NONE, null, null);
         final QpMemory memory;
         final QueuePair queuePair;
         final int register;

@@ -130,6 +130,7 @@ final class Simulation {
         if (wire != null) {
             builder.wireFaults(wire);
         }
+        profile.ifPresent(builder::profile);
         this.nic = builder.create();
         this.queues = profile.isPresent() ? new VendorRunQueues(nic, options) : new ReferenceRunQueues(nic, options);
         this.events = queues.events();

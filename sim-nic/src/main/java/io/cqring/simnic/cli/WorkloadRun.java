@@ -114,6 +114,7 @@ final class WorkloadRun implements AutoCloseable {
         if (wireFaults != null) {
             builder.wireFaults(wireFaults);
         }
+        options.profile().ifPresent(builder::profile);
         this.nic = builder.create();
         this.queues = options.profile().isPresent()
                 ? new VendorRunQueues(nic, options)

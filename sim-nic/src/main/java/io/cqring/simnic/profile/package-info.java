@@ -7,6 +7,7 @@
  *   irdma          {@link io.cqring.simnic.profile.IrdmaCqe}     IrdmaWriter             IrdmaQueue            IrdmaRegion
  *   bnxt_re        {@link io.cqring.simnic.profile.BnxtCqe}      BnxtWriter              BnxtQueue             BnxtRegion
  *   events, all    {@link io.cqring.simnic.profile.VendorEventQueue}, both ends
+ *   asynchronous   {@link io.cqring.simnic.profile.VendorAsyncQueue}, both ends: Mlx5Eqe, IrdmaAeqe, BnxtCreqe
  * </pre>
  *
  * <p>Reading order: an entry, {@link io.cqring.simnic.profile.VendorWriter} and {@link io.cqring.simnic.profile.VendorQueue} (what the ends of all
