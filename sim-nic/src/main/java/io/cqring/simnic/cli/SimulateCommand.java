@@ -64,7 +64,7 @@ final class SimulateCommand implements Callable<Integer> {
     private String profile;
 
     @Option(
-            names = "--fault",
+            names = {"--fault", "--faults"},
             paramLabel = "NAME[:EVERY[,MICROS]]",
             description = "As for run; may be given several times. One that does damage must end the run.")
     private List<String> faults = List.of();

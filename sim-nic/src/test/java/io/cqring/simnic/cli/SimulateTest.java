@@ -120,7 +120,7 @@ class SimulateTest {
                 "simulate",
                 "--seeds=30",
                 "--fault=burst:50",
-                "--fault=completer-abort:100",
+                "--faults=completer-abort:100",
                 "--fault=packet-delay:50");
         assertEquals(1, code);
         assertTrue(err.toString().startsWith("cqring: seed "), err.toString());
