@@ -307,10 +307,10 @@ final class ClaimRows {
         return index >= 0 && index < count;
     }
 
-    /** After something became valid: raises the event that the host asked for. */
-    void serveArm() {
+    /** After something became valid: raises the event that the host asked for. Always true. */
+    boolean serveArm() {
         if (queueArm == null) {
-            return;
+            return true;
         }
         // The flag alone is wanted: opaque. If it is set meanwhile, whoever sets it wakes the host.
         if (memory.getLongOpaque(CqRegion.DEAD) != 0) {
@@ -318,6 +318,7 @@ final class ClaimRows {
         } else {
             queueArm.serve(0, 0, geometry.capacity());
         }
+        return true;
     }
 
     /** Hands a claimed sequence to the host as an entry that polls pass over. By its writer, or by recovery. */

@@ -126,11 +126,22 @@ public final class Completion extends SlotView {
         return memory.getLong(slot() + workRequestIdOffset);
     }
 
-    private long length() {
+    /**
+     * The length word, for callers who pass an entry on as it is or take it apart themselves.
+     *
+     * @return a word from {@link CqeLayout#length}: {@link #byteCount} and {@link #immediate}
+     */
+    public long length() {
         return memory.getLong(slot() + workRequestIdOffset + 8);
     }
 
-    private long detail() {
+    /**
+     * The detail word, for callers who pass an entry on as it is or take it apart themselves.
+     *
+     * @return a word from {@link CqeLayout#detail}: {@link #vendorError}, {@link #flags} and {@link #sourceQp}; bits 40 to 63 are the
+     *     library's
+     */
+    public long detail() {
         return memory.getLong(slot() + workRequestIdOffset + 16);
     }
 
@@ -224,7 +235,7 @@ public final class Completion extends SlotView {
      */
     public long payload(int index) {
         long slot = slot();
-        if (index < 0 || index >= payloadWords) {
+        if (hasNoPayloadWord(index)) {
             throw noPayloadWord(index, strideBytes);
         }
         return memory.getLong(slot + CqeLayout.PAYLOAD_OFFSET + index * (long) Long.BYTES);

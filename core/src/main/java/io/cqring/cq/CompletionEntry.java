@@ -9,14 +9,40 @@ import io.cqring.memory.QueueMemory;
  * flush, commit, abort, abandon, another write, or a refused claim. For the writing thread only.
  */
 public final class CompletionEntry extends SlotView {
+    // Bits of wordsSet: what has been set since the entry was attached. None while it stands for no slot.
+    private static final int HEADER = 1;
+    private static final int WORK_REQUEST_ID = 2;
+    private static final int LENGTH = 4;
+    private static final int DETAIL = 8;
+    private static final int TIMESTAMP = 16;
+
+    /** The first word of payload; further ones follow. */
+    private static final int PAYLOAD = 32;
+
+    /** Not a word: something else is in hand as well. */
+    private static final int NOT_ALONE = 1 << 31;
+
+    /** {@code wordsSet} of an entry that is all its writer has in hand, once it is whole. */
+    private final int everyWord;
+
     CompletionEntry(QueueMemory memory, int strideBytes) {
         super(memory, strideBytes);
+        this.everyWord = strideBytes == CqeLayout.SHORT_BYTES
+                ? HEADER | WORK_REQUEST_ID | LENGTH | DETAIL
+                : (PAYLOAD << payloadWords) - 1;
     }
 
+    /** Stands for a slot from now on: all that the writer has in hand. */
     CompletionEntry attach(long slotOffset) {
         this.slotOffset = slotOffset;
-        this.header = 0;
         this.wordsSet = 0;
+        return this;
+    }
+
+    /** Stands for a slot from now on, and something else is in hand. */
+    CompletionEntry attachNext(long slotOffset) {
+        this.slotOffset = slotOffset;
+        this.wordsSet = NOT_ALONE;
         return this;
     }
 
@@ -24,29 +50,61 @@ public final class CompletionEntry extends SlotView {
         return slotOffset != DETACHED;
     }
 
-    /** Clears the words that were not set, so that nothing of the last lap shows through, and lets the slot go. */
-    long complete() {
-        final long slot = slotOffset;
-        final int set = wordsSet;
-        slotOffset = DETACHED;
-        if (set == (1 << (strideBytes / Long.BYTES)) - 2) { // every word but the header
-            return header;
-        }
-        for (int offset = Long.BYTES; offset != strideBytes; offset += Long.BYTES) {
-            if ((set >>> (offset >>> 3) & 1) == 0) {
-                memory.putLong(slot + offset, 0);
-            }
-        }
-        return header;
+    /** Whether it is attached, all that its writer has in hand, and each of its words has been set. */
+    boolean isAloneAndWhole() {
+        return wordsSet == everyWord;
     }
 
-    private CompletionEntry put(int offset, long value) {
+    /** Lets the slot go. Returns its offset. */
+    long letGo() {
+        final long slot = slotOffset;
+        slotOffset = DETACHED;
+        wordsSet = 0;
+        return slot;
+    }
+
+    /** Clears the words that were not set, so that nothing of the last lap shows through, and lets the slot go. Returns the header. */
+    long complete() {
+        final int set = wordsSet;
+        final long slot = letGo();
+        if ((set & ~NOT_ALONE) != everyWord) {
+            clearOthers(slot, set);
+        }
+        return (set & HEADER) == 0 ? 0 : header;
+    }
+
+    private void clearOthers(long slot, int set) {
+        final long middle = slot + workRequestIdOffset;
+        if ((set & WORK_REQUEST_ID) == 0) {
+            memory.putLong(middle, 0);
+        }
+        if ((set & LENGTH) == 0) {
+            memory.putLong(middle + 8, 0);
+        }
+        if ((set & DETAIL) == 0) {
+            memory.putLong(middle + 16, 0);
+        }
+        if (strideBytes == CqeLayout.SHORT_BYTES) {
+            return;
+        }
+        if ((set & TIMESTAMP) == 0) {
+            memory.putLong(slot + CqeLayout.TIMESTAMP_OFFSET, 0);
+        }
+        for (int i = 0; i != payloadWords; i++) {
+            if ((set & PAYLOAD << i) == 0) {
+                memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET + (long) i * Long.BYTES, 0);
+            }
+        }
+    }
+
+    /** Sets a word. All calls pass constants for {@code word}, so that the JIT adds the bits of several up. */
+    private CompletionEntry put(long offset, long value, int word) {
         final long slot = slotOffset;
         if (slot == DETACHED) {
             throw notClaimed();
         }
         memory.putLong(slot + offset, value);
-        wordsSet |= 1 << (offset >>> 3);
+        wordsSet |= word;
         return this;
     }
 
@@ -76,7 +134,7 @@ public final class CompletionEntry extends SlotView {
         if (slotOffset == DETACHED) {
             throw notClaimed();
         }
-        wordsSet |= ((1 << payloadWords) - 1) << (CqeLayout.PAYLOAD_OFFSET >>> 3);
+        wordsSet |= (PAYLOAD << payloadWords) - PAYLOAD;
         return this;
     }
 
@@ -91,6 +149,7 @@ public final class CompletionEntry extends SlotView {
             throw notClaimed();
         }
         this.header = header;
+        wordsSet |= HEADER;
         return this;
     }
 
@@ -101,7 +160,7 @@ public final class CompletionEntry extends SlotView {
      * @return this
      */
     public CompletionEntry workRequestId(long workRequestId) {
-        return put(workRequestIdOffset, workRequestId);
+        return put(workRequestIdOffset, workRequestId, WORK_REQUEST_ID);
     }
 
     /**
@@ -111,7 +170,7 @@ public final class CompletionEntry extends SlotView {
      * @return this
      */
     public CompletionEntry length(long length) {
-        return put(workRequestIdOffset + 8, length);
+        return put(workRequestIdOffset + 8L, length, LENGTH);
     }
 
     /**
@@ -121,7 +180,7 @@ public final class CompletionEntry extends SlotView {
      * @return this
      */
     public CompletionEntry detail(long detail) {
-        return put(workRequestIdOffset + 16, detail);
+        return put(workRequestIdOffset + 16L, detail, DETAIL);
     }
 
     /**
@@ -135,7 +194,7 @@ public final class CompletionEntry extends SlotView {
         if (strideBytes == CqeLayout.SHORT_BYTES) {
             throw Completion.noTimestamp();
         }
-        return put(CqeLayout.TIMESTAMP_OFFSET, timestamp);
+        return put(CqeLayout.TIMESTAMP_OFFSET, timestamp, TIMESTAMP);
     }
 
     /**
@@ -147,9 +206,9 @@ public final class CompletionEntry extends SlotView {
      * @throws IndexOutOfBoundsException if the entry has no such word
      */
     public CompletionEntry payload(int index, long value) {
-        if (index < 0 || index >= payloadWords) {
+        if (hasNoPayloadWord(index)) {
             throw Completion.noPayloadWord(index, strideBytes);
         }
-        return put(CqeLayout.PAYLOAD_OFFSET + index * Long.BYTES, value);
+        return put(CqeLayout.PAYLOAD_OFFSET + (long) index * Long.BYTES, value, PAYLOAD << index);
     }
 }

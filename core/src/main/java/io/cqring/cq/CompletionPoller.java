@@ -345,13 +345,17 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     private int deliver(CompletionHandler handler, int most) {
         final Completion view = this.view;
         final QueueMemory copies = this.copies;
+        final int strideShift = this.strideShift;
+        final long copyMask = this.copyMask;
+        final long end = sequence + held;
+        long next = sequence;
         int taken = 0;
-        int left = held;
-        while (left != 0 && taken != most) {
-            final long copy = copyOffset(sequence);
+        while (next != end && taken != most) {
+            final long copy = (next & copyMask) << strideShift;
             final long header = copies.getLong(copy + CqeLayout.HEADER_OFFSET);
-            sequence++; // counted first: an entry whose handler throws is consumed
-            held = --left;
+            next++;
+            sequence = next; // counted first: an entry whose handler throws is consumed
+            held = (int) (end - next);
             if (!CqeOpcode.isPassedOver(CqeLayout.opcode(header))) {
                 taken++;
                 handler.onCompletion(view.attach(copy, header));

@@ -57,6 +57,7 @@ public final class CompletionWriter extends QueueEnd {
         this.entry = new CompletionEntry(memory, strideBytes);
         this.mostInSlot = merging ? MergedEntry.most(strideBytes) : 1;
         this.creditLimit = startSequence + capacity;
+        this.straightEnd = startSequence;
         this.solicitedEnd = startSequence;
     }
 
@@ -67,7 +68,7 @@ public final class CompletionWriter extends QueueEnd {
 
     @Override
     void letGo() {
-        entry.detach();
+        entry.letGo();
         held = 0;
         minis = 0;
         losing &= dead; // slots that were given back are free again
@@ -105,6 +106,7 @@ public final class CompletionWriter extends QueueEnd {
         }
         requireNotPast(next, consumed);
         sequence = next;
+        straightEnd = next;
         solicitedEnd = next; // nobody knows any more what the last writer has published: better an event too many
         creditLimit = next; // no credit yet: the first claim looks for it
         lostEntries = memory.getLongOpaque(CqRegion.LOST_ENTRIES);
@@ -159,7 +161,7 @@ public final class CompletionWriter extends QueueEnd {
                 returned++;
             }
         }
-        publishSequence(first);
+        publishSequence(memory, first);
         if (queueArm != null) {
             queueArm.wake(); // the writer that died may have published, and raised no event
         }
@@ -175,7 +177,7 @@ public final class CompletionWriter extends QueueEnd {
             memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
             throw beingDrained();
         }
-        if ((control & Control.RESIZE_PENDING) != 0 && !inHand()) {
+        if ((control & Control.RESIZE_PENDING) != 0 && held == 0) {
             answerResize(control);
         }
     }
@@ -206,6 +208,7 @@ public final class CompletionWriter extends QueueEnd {
             // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
             final int unpolled = unpolled();
             useRing(next);
+            straightEnd = sequence;
             creditLimit = sequence + capacity - unpolled;
             entry.memory = slots;
         }
@@ -251,9 +254,38 @@ public final class CompletionWriter extends QueueEnd {
             long payload0,
             long payload1,
             long payload2) {
+        // All that is rare is one call whose result is returned: if a call came back into this path, the JIT would
+        // keep nothing in registers across it.
+        if (mustEnter() || held != 0 || straightEnd - sequence <= 0 || strideBytes != CqeLayout.STANDARD_BYTES) {
+            return writeWithCare(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        }
+        final QueueMemory slots = this.slots;
+        final long slot = straightOffset + sequence * CqeLayout.STANDARD_BYTES;
+        slots.putLong(slot + 8, timestamp);
+        slots.putLong(slot + 16, workRequestId);
+        slots.putLong(slot + 24, length);
+        slots.putLong(slot + 32, detail);
+        slots.putLong(slot + 40, payload0);
+        slots.putLong(slot + 48, payload1);
+        slots.putLong(slot + 56, payload2);
+        publish(slot, (header & ~CqeLayout.OWNER_MASK) | straightOwner);
+        publishSequence(memory, ++sequence);
+        return queueArm == null || told(header, sequence);
+    }
+
+    /** A write whose thread may not be the writer, whose slot may not be free, or that something is in hand before. */
+    private boolean writeWithCare(
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
         enter();
         requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
-        if (inHand()) {
+        if (held != 0) {
             flushHeld();
         }
         final long sequence = this.sequence;
@@ -264,11 +296,24 @@ public final class CompletionWriter extends QueueEnd {
         fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, header, sequence);
         this.sequence = sequence + 1;
-        publishSequence(sequence + 1);
-        if (queueArm != null) {
-            noteSolicited(header, sequence + 1);
-            serveArm();
-        }
+        publishSequence(memory, sequence + 1);
+        goStraight();
+        return queueArm == null || told(header, sequence + 1);
+    }
+
+    /** The next entries can go straight on: as far as there is credit, and to the end of the lap. Nothing is in hand. */
+    private void goStraight() {
+        final long next = sequence;
+        final long lapEnd = (next | indexMask) + 1;
+        straightEnd = creditLimit - lapEnd < 0 ? creditLimit : lapEnd;
+        straightOffset = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift) - (next << strideShift);
+        straightOwner = RingGeometry.phase(next, lapShift);
+    }
+
+    /** After the entries up to {@code end}, the last with this header, have been published: the host's arm. Always true. */
+    private boolean told(long header, long end) {
+        noteSolicited(header, end);
+        serveArm();
         return true;
     }
 
@@ -286,7 +331,7 @@ public final class CompletionWriter extends QueueEnd {
      */
     public boolean stage(long header, long workRequestId, long length, long detail, long timestamp) {
         enter();
-        holdClaimed();
+        parkClaimed();
         if (minis != 0 && mergedIntoLast(header, length, detail)) {
             return true;
         }
@@ -296,7 +341,8 @@ public final class CompletionWriter extends QueueEnd {
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
         fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
-        hold(slot, header, next);
+        park(slot, header, next);
+        held++;
         if (mostInSlot != 1) {
             minis = MergedEntry.isMergeable(header, length, detail) ? 1 : 0;
             lastHeader = header;
@@ -332,13 +378,26 @@ public final class CompletionWriter extends QueueEnd {
      * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is claimed
      */
     public CompletionEntry claim() {
+        if (mustEnter() || held != 0 || straightEnd - sequence <= 0) {
+            return claimWithCare();
+        }
+        held = 1;
+        return entry.attach(straightOffset + (sequence << strideShift));
+    }
+
+    private CompletionEntry claimWithCare() {
         enter();
-        holdClaimed();
+        parkClaimed();
         final long next = sequence + held;
         if (creditLimit == next && isFull()) {
             return null;
         }
-        return entry.attach(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift));
+        final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
+        if (held++ != 0) {
+            return entry.attachNext(slot);
+        }
+        goStraight();
+        return entry.attach(slot);
     }
 
     /**
@@ -348,8 +407,21 @@ public final class CompletionWriter extends QueueEnd {
      * @throws IllegalStateException if the queue is closed or another thread is the writer; nothing is published
      */
     public int flush() {
+        final CompletionEntry entry = this.entry;
+        if (mustEnter() || !entry.isAloneAndWhole()) {
+            return flushWithCare();
+        }
+        final long header = entry.header;
+        publish(entry.letGo(), (header & ~CqeLayout.OWNER_MASK) | straightOwner);
+        held = 0;
+        publishSequence(memory, ++sequence);
+        return queueArm == null || told(header, sequence) ? 1 : 0;
+    }
+
+    /** A flush of something else than one claimed entry of which every word was set. */
+    private int flushWithCare() {
         enter();
-        return inHand() ? flushHeld() : 0;
+        return held != 0 ? flushHeld() : 0;
     }
 
     /**
@@ -366,8 +438,8 @@ public final class CompletionWriter extends QueueEnd {
             throw new IllegalArgumentException(
                     "entries to flush must be 0 to what is in hand, " + inHand + ": " + count);
         }
-        if (count > held) {
-            return flushHeld(); // the newest claim too, so all of it
+        if (count == inHand && count != 0) {
+            return flushHeld(); // the newest claim too
         }
         if (count != 0) {
             final long first = sequence;
@@ -381,7 +453,7 @@ public final class CompletionWriter extends QueueEnd {
                 minis = 0;
             }
             sequence = end;
-            publishSequence(end);
+            publishSequence(memory, end);
             serveArm();
         }
         return count;
@@ -395,7 +467,7 @@ public final class CompletionWriter extends QueueEnd {
      */
     public int entriesInHand() {
         enter();
-        return held + (entry.isAttached() ? 1 : 0);
+        return held;
     }
 
     /**
@@ -406,7 +478,7 @@ public final class CompletionWriter extends QueueEnd {
      */
     public int abort() {
         enter();
-        int count = held + (entry.isAttached() ? 1 : 0);
+        int count = held;
         letGo();
         return count;
     }
@@ -436,7 +508,7 @@ public final class CompletionWriter extends QueueEnd {
             throw CreditArm.notAsked();
         }
         final long nanos = CreditArm.nanos(timeout, unit);
-        if (inHand()) {
+        if (held != 0) {
             flushHeld();
         }
         return hasSpaceStill() || creditArm.await(0, this::hasSpaceStill, nanos);
@@ -455,6 +527,7 @@ public final class CompletionWriter extends QueueEnd {
     void startAgain(long startSequence) {
         letGo();
         sequence = startSequence;
+        straightEnd = startSequence;
         creditLimit = startSequence + capacity;
         solicitedEnd = startSequence;
         dead = false;
@@ -463,26 +536,22 @@ public final class CompletionWriter extends QueueEnd {
         rejectedDoorbells = 0;
     }
 
-    private boolean inHand() {
-        return held != 0 || entry.isAttached();
-    }
-
     private int flushHeld() {
         final long first = sequence;
-        long end = first + held;
-        for (long next = first; next != end; next++) {
+        final long end = first + held;
+        final long parkedEnd = entry.isAttached() ? end - 1 : end;
+        for (long next = first; next != parkedEnd; next++) {
             int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
             publishInHand(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
         }
-        if (entry.isAttached()) {
-            int slot = RingGeometry.offset(end, firstSlotOffset, indexMask, strideShift);
-            publishInHand(slot, entry.complete(), end);
-            end++;
+        if (parkedEnd != end) {
+            int slot = RingGeometry.offset(parkedEnd, firstSlotOffset, indexMask, strideShift);
+            publishInHand(slot, entry.complete(), parkedEnd);
         }
         held = 0;
         minis = 0;
         sequence = end;
-        publishSequence(end);
+        publishSequence(memory, end);
         serveArm();
         return (int) (end - first);
     }
@@ -506,18 +575,13 @@ public final class CompletionWriter extends QueueEnd {
         }
     }
 
-    /** Turns the claimed entry, if there is one, into a held one. */
-    private void holdClaimed() {
+    /** The claimed entry, if there is one, is complete. */
+    private void parkClaimed() {
         if (entry.isAttached()) {
-            long next = sequence + held;
-            hold(RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift), entry.complete(), next);
+            long last = sequence + held - 1;
+            park(RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift), entry.complete(), last);
             minis = 0;
         }
-    }
-
-    private void hold(int slot, long header, long next) {
-        park(slot, header, next);
-        held++;
     }
 
     /** Puts the header into its slot with the owner bit of an invalid entry. */
@@ -582,16 +646,19 @@ public final class CompletionWriter extends QueueEnd {
         memory.putLong(offset + 56, 0);
     }
 
-    private void publish(int slot, long header, long sequence) {
+    private void publish(long slot, long header, long sequence) {
+        publish(slot, (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
+    }
+
+    /** The header has the owner bit of a valid entry. */
+    private void publish(long slot, long header) {
         // Edge CQ-OWN, device end: the slot's other words, and all this thread wrote before (edge DATA), then the
         // owner bit. Partner: HostEnd.header. Weaker (plain, or the header first): the host accepts the owner
         // bit and reads the last lap's fields. Shown by CqOwnStress.
-        slots.putLongRelease(
-                slot + CqeLayout.HEADER_OFFSET,
-                (header & ~CqeLayout.OWNER_MASK) | RingGeometry.phase(sequence, lapShift));
+        slots.putLongRelease(slot + CqeLayout.HEADER_OFFSET, header);
     }
 
-    private void publishSequence(long sequence) {
+    private static void publishSequence(QueueMemory memory, long sequence) {
         // Edge CQ-COUNT, device end: owner bits, then the count of them. Partner: CompletionQueue.size. Weaker: an
         // observer counts an entry that the poller cannot see yet, so "not empty" would not promise a successful
         // poll. Shown by CqCountStress.
@@ -638,7 +705,7 @@ public final class CompletionWriter extends QueueEnd {
     private void lose() {
         memory.putLongOpaque(CqRegion.LOST_ENTRIES, ++lostEntries);
         if (policy == OverrunPolicy.ERROR && !dead) {
-            if (inHand()) {
+            if (held != 0) {
                 flushHeld(); // what fitted belongs to the entries that were written before the overrun
             }
             dead = true; // creditLimit stays at the next sequence, so every later claim comes back here

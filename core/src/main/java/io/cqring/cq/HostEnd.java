@@ -481,7 +481,7 @@ abstract class HostEnd extends QueueEnd {
             return true;
         }
         // Edge CQ-CLAIM, host end: a compare-and-set that changes nothing, so that any later claim comes after it, sees
-        // the flag that we saw, and is given back. Partner: SharedWriter.obtain. Weaker (a load): a writer that had
+        // the flag that we saw, and is given back. Partner: SharedWriter.exchange. Weaker (a load): a writer that had
         // looked at the flag before it was set publishes an entry after the end was reported. Shown by CqClaimStress.
         return memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, next, next);
     }

@@ -13,6 +13,18 @@ abstract class QueueEndFields extends LeftPad {
     /** Device end: first sequence that needs a newer consumer sequence. Host end: not used. */
     long creditLimit;
 
+    /**
+     * Device end with one writer: from {@link #sequence} to here there is credit, and no lap begins. If it is not past the
+     * sequence, it says nothing.
+     */
+    long straightEnd;
+
+    /** Until {@link #straightEnd}: the slot of a sequence is this and the sequence times the stride. */
+    long straightOffset;
+
+    /** Until {@link #straightEnd}: the owner bit. */
+    long straightOwner;
+
     /** Device end with many writers: the count of what is claimed, as this writer saw it last. Else not used. */
     long claimed;
 
@@ -158,16 +170,25 @@ abstract class QueueEnd extends QueueEndRightPad {
     /** Does what the control word asks of this end, or throws. Called only if it is not 0 and the queue is open. */
     void heed(long control) {}
 
-    /** Lets the calling thread in, or throws. Every call of an end starts here. */
+    /** Lets the calling thread in, or throws. Every call of an end starts here, or with {@link #mustEnter}. */
     final void enter() {
         if (player != Thread.currentThread()) {
             takeRole();
         }
-        // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
-        // nothing else hangs on the order, and opaque is enough.
-        if (memory.getLongOpaque(CqRegion.CLOSED) != 0) {
+        if (isControlled()) {
             attend();
         }
+    }
+
+    /** Whether {@link #enter} has anything to do. */
+    final boolean mustEnter() {
+        return player != Thread.currentThread() || isControlled();
+    }
+
+    private boolean isControlled() {
+        // Edge STATE, reading end. Partner: markClosed. Only the flag itself is wanted: memory outlives both ends, so
+        // nothing else hangs on the order, and opaque is enough.
+        return memory.getLongOpaque(CqRegion.CLOSED) != 0;
     }
 
     /** Something stands in the control word: the one branch of a call that a resize or a close costs. */
@@ -297,7 +318,8 @@ abstract class QueueEnd extends QueueEndRightPad {
     }
 
     final void markClosed() {
-        // Edge STATE, writing end. Partner: enter. Opaque: the flag carries nothing but itself. A call that comes after
+        // Edge STATE, writing end. Partner: isControlled. Opaque: the flag carries nothing but itself. A call that
+        // comes after
         // close finds it set: all other changes of the word are by CAS and expect an open queue. Memory outlives both
         // ends, so a call under way does no harm.
         memory.putLongOpaque(CqRegion.CLOSED, Control.CLOSED);

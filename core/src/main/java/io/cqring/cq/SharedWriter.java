@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  * {@link OverrunPolicy}: the method says false, and {@link CompletionQueue#lostEntries} counts what was lost.
  */
 public final class SharedWriter extends QueueEnd implements AutoCloseable {
-    /** {@code shown} while a call is under way: what the row says may be claimed or not, published or not. */
+    /** {@code shown} unless a claim is open. With entries held: a call is under way, and what the row says may be claimed or not, published or not. */
     private static final int UNSURE = -1;
 
     private final ClaimRows rows;
@@ -52,6 +52,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         this.entry = new CompletionEntry(memory, strideBytes);
         this.creditLimit = rows.startSequence + capacity;
         this.claimed = rows.startSequence;
+        this.shown = UNSURE;
     }
 
     @Override
@@ -66,7 +67,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     @Override
     void letGo() {
-        entry.detach(); // the queue or this writer is being closed: nothing is filled any more
+        entry.letGo(); // the queue or this writer is being closed: nothing is filled any more
         if (isQueueClosed()) {
             rows.releaseLocks();
         }
@@ -134,11 +135,57 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             long payload0,
             long payload1,
             long payload2) {
+        final long first = claimed; // old if others write too: the exchange tells, and so fetches the line only once
+        // As in CompletionWriter.write, all that is rare is one call whose result is returned.
+        if (mustEnter()
+                || held != 0
+                || closed
+                || mayDie
+                || rowCount != 1
+                || creditLimit - first <= 0
+                || strideBytes != CqeLayout.STANDARD_BYTES) {
+            return writeWithCare(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        }
+        held = 1;
+        storeRow(first, 1);
+        final long before = exchange(first, first + 1);
+        if (before != first) {
+            claimed = before;
+            return obtain(1, true)
+                    && written(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        }
+        claimed = first + 1;
+        sequence = first;
+        losing = false;
+        return written(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+    }
+
+    /** A write whose thread may not be the writer, or whose slot may not be free. */
+    private boolean writeWithCare(
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
         enterIdle();
         CompletionWriter.requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
-        if (!obtain(1)) {
-            return false;
-        }
+        return obtain(1, false)
+                && written(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+    }
+
+    /** Fills and publishes the one entry that has been claimed. Always true. */
+    private boolean written(
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
         final long next = sequence;
         CompletionWriter.fill(
                 memory,
@@ -153,8 +200,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
                 payload2);
         publish(next, header);
         held = 0;
-        rows.serveArm();
-        return true;
+        return rows.queueArm == null || rows.serveArm();
     }
 
     /**
@@ -171,7 +217,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     public boolean claim(int count) {
         enterIdle();
         requireClaimable(count);
-        if (!obtain(count)) {
+        if (!obtain(count, false)) {
             return false;
         }
         shown = 0;
@@ -332,22 +378,25 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         }
     }
 
-    /** Claims {@code count} sequences from {@code sequence} on. False if it cannot: policy applied, nothing held. */
-    private boolean obtain(int count) {
+    /**
+     * Claims {@code count} sequences from {@code sequence} on. False if it cannot: policy applied, nothing held.
+     *
+     * @param tried whether {@code claimed} is what an exchange of this call found, and the row covers what it wanted
+     */
+    private boolean obtain(int count, boolean tried) {
         if (mayDie && isDead()) {
             lose(count);
             return false;
         }
-        shown = UNSURE; // until this call is over: if it is cut short, only the row is left, and recover() reads that
-        held = count;
-        boolean rowStored = false;
-        boolean seen = false; // first is what the count was at some moment of this call
-        long first = claimed; // old if others write too: the exchange tells, and so fetches the line only once
+        held = count; // until this call is over: if it is cut short, only the row is left, and recover() reads that
+        boolean rowStored = tried;
+        boolean seen = tried; // first is what the count was at some moment of this call
+        long first = claimed;
         while (true) {
             if (first + count - creditLimit > 0 && !obtainCredit(first + count)) {
                 if (!seen) {
                     // Edge CQ-CLAIM, looking end: the count, then the consumer sequence that obtainCredit loads, which
-                    // only goes up: if there is no room now, there was none when the count was this. Partner: obtain
+                    // only goes up: if there is no room now, there was none when the count was this. Partner: exchange
                     // and giveBack of the other writers. Weaker (opaque; or a count of an earlier call, part of which
                     // may have been given back): "full", at no moment of the call. Shown by SharedFuzzTest.
                     first = memory.getLongAcquire(CqRegion.PRODUCER_SEQUENCE);
@@ -365,11 +414,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             }
             storeRow(first, count);
             rowStored = true;
-            // Edge CQ-CLAIM, claiming end: compare-and-exchange of the shared count. Partner: obtain and giveBack of
-            // the other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
-            // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is lost.
-            // Shown by CqClaimStress.
-            final long before = memory.compareAndExchangeLong(CqRegion.PRODUCER_SEQUENCE, first, first + count);
+            final long before = exchange(first, first + count);
             if (before == first) {
                 break;
             }
@@ -387,6 +432,14 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             return false;
         }
         return true;
+    }
+
+    private long exchange(long first, long end) {
+        // Edge CQ-CLAIM, claiming end: compare-and-exchange of the shared count. Partner: exchange and giveBack of
+        // the other writers. The row comes before it (edge CLAIM-DEAD), what others wrote into slots that they gave
+        // back before our stores to them. Weaker (test, then set): two writers fill one slot, and an entry is lost.
+        // Shown by CqClaimStress.
+        return memory.compareAndExchangeLong(CqRegion.PRODUCER_SEQUENCE, first, end);
     }
 
     /** Says what this writer is about to claim, or, with a count of 0, that it claims nothing. */
@@ -422,7 +475,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         }
         // Edge CQ-CLAIM, giving end: the count goes back only if it still stands where our claim ends. Then nobody
         // has claimed since (a later claim that was given back as well left no trace), and the poller stands before
-        // our first entry, which is not published. Partner: obtain of the other writers, who may store to the slots
+        // our first entry, which is not published. Partner: exchange of the other writers, who may store to the slots
         // from now on. Weaker (test, then set): a claim made in between is wiped out. Shown by CqClaimStress.
         if (memory.compareAndSetLong(CqRegion.PRODUCER_SEQUENCE, end, first)) {
             // Edge CLAIM-DEAD, writer's end: the count of give-backs comes between the give-back and the row that no
@@ -512,7 +565,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         takeRole();
         if (!closed) {
             boolean queueClosed = isQueueClosed();
-            entry.detach();
+            entry.letGo();
             if (held != 0 && shown != UNSURE && !queueClosed) {
                 giveBack(sequence, sequence + held);
                 held = 0;

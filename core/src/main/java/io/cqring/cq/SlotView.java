@@ -56,6 +56,14 @@ abstract class SlotView extends SlotViewRightPad {
         super(memory, strideBytes);
     }
 
+    /**
+     * Whether entries of this size have no such word of payload. All but short ones have the first three: so that of several words
+     * with constant indexes the JIT tests the size once.
+     */
+    final boolean hasNoPayloadWord(int index) {
+        return strideBytes == CqeLayout.SHORT_BYTES || index < 0 || (index >= 3 && index >= payloadWords);
+    }
+
     final void detach() {
         slotOffset = DETACHED;
     }

@@ -269,8 +269,8 @@ abstract class SharedRing {
             public void onCompletion(Completion completion) {
                 int to = next;
                 words[to] = completion.workRequestId();
-                words[to + 1] = CompletionSum.lengthWord(completion);
-                words[to + 2] = CompletionSum.detailWord(completion);
+                words[to + 1] = completion.length();
+                words[to + 2] = completion.detail();
                 words[to + 3] = completion.timestamp();
                 words[to + 4] = completion.payload(0);
                 words[to + 5] = completion.payload(1);
