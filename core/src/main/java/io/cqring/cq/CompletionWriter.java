@@ -256,18 +256,32 @@ public final class CompletionWriter extends QueueEnd {
             long payload2) {
         // All that is rare is one call whose result is returned: if a call came back into this path, the JIT would
         // keep nothing in registers across it.
-        if (mustEnter() || held != 0 || straightEnd - sequence <= 0 || strideBytes != CqeLayout.STANDARD_BYTES) {
+        if (mustEnter() || held != 0 || straightEnd - sequence <= 0) {
             return writeWithCare(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         }
-        final QueueMemory slots = this.slots;
+        if (strideBytes != CqeLayout.STANDARD_BYTES) {
+            return writeOdd(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        }
         final long slot = straightOffset + sequence * CqeLayout.STANDARD_BYTES;
-        slots.putLong(slot + 8, timestamp);
-        slots.putLong(slot + 16, workRequestId);
-        slots.putLong(slot + 24, length);
-        slots.putLong(slot + 32, detail);
-        slots.putLong(slot + 40, payload0);
-        slots.putLong(slot + 48, payload1);
-        slots.putLong(slot + 56, payload2);
+        fillStandard(slots, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        publish(slot, (header & ~CqeLayout.OWNER_MASK) | straightOwner);
+        publishSequence(memory, ++sequence);
+        return queueArm == null || told(header, sequence);
+    }
+
+    /** A write straight on into an entry of another size. */
+    private boolean writeOdd(
+            long header,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
+        requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
+        final long slot = straightOffset + (sequence << strideShift);
+        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, (header & ~CqeLayout.OWNER_MASK) | straightOwner);
         publishSequence(memory, ++sequence);
         return queueArm == null || told(header, sequence);
@@ -610,14 +624,8 @@ public final class CompletionWriter extends QueueEnd {
             long payload0,
             long payload1,
             long payload2) {
-        if (strideBytes == CqeLayout.STANDARD_BYTES) { // the usual size, with constant offsets
-            memory.putLong(slot + 8, timestamp);
-            memory.putLong(slot + 16, workRequestId);
-            memory.putLong(slot + 24, length);
-            memory.putLong(slot + 32, detail);
-            memory.putLong(slot + 40, payload0);
-            memory.putLong(slot + 48, payload1);
-            memory.putLong(slot + 56, payload2);
+        if (strideBytes == CqeLayout.STANDARD_BYTES) {
+            fillStandard(memory, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
             return;
         }
         final long middle = slot + CqeLayout.workRequestIdOffset(strideBytes);
@@ -633,6 +641,26 @@ public final class CompletionWriter extends QueueEnd {
                 clearLongPayload(memory, slot + CqeLayout.STANDARD_BYTES);
             }
         }
+    }
+
+    /** As {@link #fill}, for the usual size: constant offsets. */
+    private static void fillStandard(
+            QueueMemory memory,
+            long slot,
+            long workRequestId,
+            long length,
+            long detail,
+            long timestamp,
+            long payload0,
+            long payload1,
+            long payload2) {
+        memory.putLong(slot + 8, timestamp);
+        memory.putLong(slot + 16, workRequestId);
+        memory.putLong(slot + 24, length);
+        memory.putLong(slot + 32, detail);
+        memory.putLong(slot + 40, payload0);
+        memory.putLong(slot + 48, payload1);
+        memory.putLong(slot + 56, payload2);
     }
 
     private static void clearLongPayload(QueueMemory memory, long offset) {
