@@ -427,6 +427,16 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * @throws IllegalStateException if no cursor is open, or as {@link #poll}; nothing is consumed
      */
     public boolean next() {
+        // As in CompletionWriter.write, all that is rare is one call whose result is returned.
+        if (mustEnter() || shown == 0 || !ordinary || held == capacity || !attachIfReady(sequence + held)) {
+            return nextWithCare();
+        }
+        held++;
+        shown++;
+        return true;
+    }
+
+    private boolean nextWithCare() {
         enterCursor();
         if (advance()) {
             shown++;

@@ -202,7 +202,7 @@ public final class CompletionWriter extends QueueEnd {
         // ResizeStress.
         if (memory.compareAndSetLong(CqRegion.CLOSED, command, 0)) {
             final int marker = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
-            fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
+            EntryWords.fill(slots, strideBytes, marker, 0, 0, 0, 0, 0, 0, 0);
             publish(marker, (long) CqeOpcode.RESIZE << 1, sequence);
             memory.putLongOpaque(CqRegion.MAGIC, CqHeader.MOVED); // an attach would find the old ring
             // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
@@ -263,7 +263,7 @@ public final class CompletionWriter extends QueueEnd {
             return writeOdd(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         }
         final long slot = straightOffset + sequence * CqeLayout.STANDARD_BYTES;
-        fillStandard(slots, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        EntryWords.fillStandard(slots, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, (header & ~CqeLayout.OWNER_MASK) | straightOwner);
         publishSequence(memory, ++sequence);
         return queueArm == null || told(header, sequence);
@@ -279,9 +279,10 @@ public final class CompletionWriter extends QueueEnd {
             long payload0,
             long payload1,
             long payload2) {
-        requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
+        EntryWords.requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
         final long slot = straightOffset + (sequence << strideShift);
-        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        EntryWords.fill(
+                slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, (header & ~CqeLayout.OWNER_MASK) | straightOwner);
         publishSequence(memory, ++sequence);
         return queueArm == null || told(header, sequence);
@@ -298,7 +299,7 @@ public final class CompletionWriter extends QueueEnd {
             long payload1,
             long payload2) {
         enter();
-        requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
+        EntryWords.requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
         if (held != 0) {
             flushHeld();
         }
@@ -307,7 +308,8 @@ public final class CompletionWriter extends QueueEnd {
             return false;
         }
         final int slot = RingGeometry.offset(sequence, firstSlotOffset, indexMask, strideShift);
-        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
+        EntryWords.fill(
+                slots, strideBytes, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
         publish(slot, header, sequence);
         this.sequence = sequence + 1;
         publishSequence(memory, sequence + 1);
@@ -354,7 +356,7 @@ public final class CompletionWriter extends QueueEnd {
             return false;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
+        EntryWords.fill(slots, strideBytes, slot, workRequestId, length, detail, timestamp, 0, 0, 0);
         park(slot, header, next);
         held++;
         if (mostInSlot != 1) {
@@ -375,7 +377,7 @@ public final class CompletionWriter extends QueueEnd {
         final long last = sequence + held - 1;
         final long slot = RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift);
         if (minis == 1) { // so far an ordinary entry
-            fill(slots, strideBytes, slot, 0, 0, 0, 0, 0, 0, 0);
+            EntryWords.fill(slots, strideBytes, slot, 0, 0, 0, 0, 0, 0, 0);
             slots.putLong(slot + Long.BYTES, MergedEntry.mini(lastHeader, lastLength));
         }
         minis++;
@@ -604,74 +606,6 @@ public final class CompletionWriter extends QueueEnd {
         // Not an ordered access: the owner bit does not change. Opaque, because the host may load the word at the
         // same time and must see it whole.
         slots.putLongOpaque(slot + CqeLayout.HEADER_OFFSET, (header & ~CqeLayout.OWNER_MASK) | invalidOwner);
-    }
-
-    static void requireRoomForPayload(int strideBytes, long payload) {
-        if (payload != 0 && strideBytes == CqeLayout.SHORT_BYTES) {
-            throw new UnsupportedOperationException("a 32-byte entry has no inline payload; use 64 or 128 bytes");
-        }
-    }
-
-    /** Stores every word but the header; unused ones become zero, so nothing of the last lap shows through. */
-    static void fill(
-            QueueMemory memory,
-            int strideBytes,
-            long slot,
-            long workRequestId,
-            long length,
-            long detail,
-            long timestamp,
-            long payload0,
-            long payload1,
-            long payload2) {
-        if (strideBytes == CqeLayout.STANDARD_BYTES) {
-            fillStandard(memory, slot, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
-            return;
-        }
-        final long middle = slot + CqeLayout.workRequestIdOffset(strideBytes);
-        memory.putLong(middle, workRequestId);
-        memory.putLong(middle + 8, length);
-        memory.putLong(middle + 16, detail);
-        if (strideBytes != CqeLayout.SHORT_BYTES) {
-            memory.putLong(slot + CqeLayout.TIMESTAMP_OFFSET, timestamp);
-            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET, payload0);
-            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET + 8, payload1);
-            memory.putLong(slot + CqeLayout.PAYLOAD_OFFSET + 16, payload2);
-            if (strideBytes == CqeLayout.LONG_BYTES) {
-                clearLongPayload(memory, slot + CqeLayout.STANDARD_BYTES);
-            }
-        }
-    }
-
-    /** As {@link #fill}, for the usual size: constant offsets. */
-    private static void fillStandard(
-            QueueMemory memory,
-            long slot,
-            long workRequestId,
-            long length,
-            long detail,
-            long timestamp,
-            long payload0,
-            long payload1,
-            long payload2) {
-        memory.putLong(slot + 8, timestamp);
-        memory.putLong(slot + 16, workRequestId);
-        memory.putLong(slot + 24, length);
-        memory.putLong(slot + 32, detail);
-        memory.putLong(slot + 40, payload0);
-        memory.putLong(slot + 48, payload1);
-        memory.putLong(slot + 56, payload2);
-    }
-
-    private static void clearLongPayload(QueueMemory memory, long offset) {
-        memory.putLong(offset, 0);
-        memory.putLong(offset + 8, 0);
-        memory.putLong(offset + 16, 0);
-        memory.putLong(offset + 24, 0);
-        memory.putLong(offset + 32, 0);
-        memory.putLong(offset + 40, 0);
-        memory.putLong(offset + 48, 0);
-        memory.putLong(offset + 56, 0);
     }
 
     private void publish(long slot, long header, long sequence) {

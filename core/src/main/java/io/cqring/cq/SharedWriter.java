@@ -171,7 +171,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             long payload1,
             long payload2) {
         enterIdle();
-        CompletionWriter.requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
+        EntryWords.requireRoomForPayload(strideBytes, payload0 | payload1 | payload2);
         return obtain(1, false)
                 && written(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
     }
@@ -187,7 +187,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             long payload1,
             long payload2) {
         final long next = sequence;
-        CompletionWriter.fill(
+        EntryWords.fill(
                 memory,
                 strideBytes,
                 RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift),
