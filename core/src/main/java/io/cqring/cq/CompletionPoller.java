@@ -519,32 +519,18 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         return ready == wanted || consumed() != first;
     }
 
-    /** Copies entries that are known to be valid. Without a look at each, the copies of many overlap. */
+    /**
+     * Copies entries that are known to be valid, without a look at each: as many bytes at a time as lie side by side. What the
+     * device stores meanwhile may be copied in part; then {@link #take} fails.
+     */
     private void copyRun(long first, long end) {
-        final QueueMemory memory = this.memory;
-        final QueueMemory copies = this.copies;
-        final int firstSlotOffset = this.firstSlotOffset;
-        final int indexMask = this.indexMask;
-        final int strideShift = this.strideShift;
-        final int copyMask = this.copyMask;
-        if (strideShift == 6) { // the usual size, with constant offsets
-            for (long next = first; next != end; next++) {
-                final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-                final long copy = (long) ((int) next & copyMask) << 6;
-                copies.putLong(copy, memory.getLong(slot));
-                copies.putLong(copy + 8, memory.getLong(slot + 8));
-                copies.putLong(copy + 16, memory.getLong(slot + 16));
-                copies.putLong(copy + 24, memory.getLong(slot + 24));
-                copies.putLong(copy + 32, memory.getLong(slot + 32));
-                copies.putLong(copy + 40, memory.getLong(slot + 40));
-                copies.putLong(copy + 48, memory.getLong(slot + 48));
-                copies.putLong(copy + 56, memory.getLong(slot + 56));
-            }
-            return;
-        }
-        for (long next = first; next != end; next++) {
-            final long slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-            copy(memory, slot, memory.getLong(slot + CqeLayout.HEADER_OFFSET), copies, copyOffset(next));
+        long next = first;
+        while (next != end) {
+            final int slot = (int) next & indexMask;
+            final int copy = (int) next & copyMask;
+            final int run = (int) Math.min(end - next, Math.min(capacity - slot, copyMask + 1 - copy));
+            copies.copy(copy << strideShift, memory, firstSlotOffset + (slot << strideShift), run << strideShift);
+            next += run;
         }
     }
 

@@ -2,6 +2,8 @@ package io.cqring.testing;
 
 import io.cqring.memory.QueueMemory;
 import io.cqring.memory.RoleLock;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /** A memory that is another one: for tests that change some of what it does. */
 public abstract class ForwardingMemory extends QueueMemory {
@@ -68,9 +70,17 @@ public abstract class ForwardingMemory extends QueueMemory {
         memory.fullFence();
     }
 
+    /** Whole words by {@link #getLong}, so that whoever looks at loads sees these as well. */
     @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
-        memory.getBytes(offset, into, index, length);
+        if (((offset | length) & (Long.BYTES - 1)) != 0) {
+            memory.getBytes(offset, into, index, length);
+            return;
+        }
+        ByteBuffer words = ByteBuffer.wrap(into, index, length).order(ByteOrder.LITTLE_ENDIAN);
+        for (int at = offset; at != offset + length; at += Long.BYTES) {
+            words.putLong(getLong(at));
+        }
     }
 
     @Override

@@ -1,6 +1,8 @@
 package io.cqring.stress;
 
 import io.cqring.memory.QueueMemory;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
@@ -66,19 +68,23 @@ class HeapMemory extends QueueMemory {
         // Every access here is volatile: there is nothing left to order.
     }
 
+    /** Whole words only: what a poller copies out. */
     @Override
     public void getBytes(int offset, byte[] into, int index, int length) {
-        throw new UnsupportedOperationException("getBytes: no call under test copies bytes");
+        ByteBuffer copies = ByteBuffer.wrap(into, index, length).order(ByteOrder.LITTLE_ENDIAN);
+        for (int at = offset; at != offset + length; at += Long.BYTES) {
+            copies.putLong(getLong(at));
+        }
     }
 
     @Override
     public void putBytes(int offset, byte[] from, int index, int length) {
-        throw new UnsupportedOperationException("putBytes: no call under test copies bytes");
+        throw new UnsupportedOperationException("putBytes: no call under test stores bytes");
     }
 
     @Override
     public void copy(int offset, QueueMemory source, int sourceOffset, int length) {
-        throw new UnsupportedOperationException("copy: no call under test copies bytes");
+        throw new UnsupportedOperationException("copy: no call under test stores bytes");
     }
 
     @Override
