@@ -40,10 +40,9 @@ public final class CompletionEntry extends SlotView {
     }
 
     /** Stands for a slot from now on, and something else is in hand. */
-    CompletionEntry attachNext(long slotOffset) {
+    void attachNext(long slotOffset) {
         this.slotOffset = slotOffset;
         this.wordsSet = NOT_ALONE;
-        return this;
     }
 
     boolean isAttached() {

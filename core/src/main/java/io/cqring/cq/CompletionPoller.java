@@ -29,6 +29,9 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
     /** The most bytes of a batch: two have room in one memory. */
     static final int MOST_BYTES = 1 << 29;
 
+    /** The JVM waits for a copy to end when it wants to stop its threads. */
+    private static final int MOST_BYTES_AT_A_TIME = 1 << 20;
+
     /** Claims for which a poller remembers that another was faster. */
     private static final int RIVALRY = 1024;
 
@@ -528,7 +531,8 @@ public final class CompletionPoller extends QueueEnd implements AutoCloseable {
         while (next != end) {
             final int slot = (int) next & indexMask;
             final int copy = (int) next & copyMask;
-            final int run = (int) Math.min(end - next, Math.min(capacity - slot, copyMask + 1 - copy));
+            final long most = Math.min(end - next, MOST_BYTES_AT_A_TIME >> strideShift);
+            final int run = (int) Math.min(most, Math.min(capacity - slot, copyMask + 1 - copy));
             copies.copy(copy << strideShift, memory, firstSlotOffset + (slot << strideShift), run << strideShift);
             next += run;
         }

@@ -207,8 +207,8 @@ public final class CompletionWriter extends QueueEnd {
             memory.putLongOpaque(CqRegion.MAGIC, CqHeader.MOVED); // an attach would find the old ring
             // The marker takes no sequence. What is unpolled counts against the new capacity: size() never exceeds it.
             final int unpolled = unpolled();
-            useRing(next);
             straightEnd = sequence;
+            useRing(next);
             creditLimit = sequence + capacity - unpolled;
             entry.memory = slots;
         }
@@ -321,9 +321,9 @@ public final class CompletionWriter extends QueueEnd {
     private void goStraight() {
         final long next = sequence;
         final long lapEnd = (next | indexMask) + 1;
-        straightEnd = creditLimit - lapEnd < 0 ? creditLimit : lapEnd;
         straightOffset = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift) - (next << strideShift);
         straightOwner = RingGeometry.phase(next, lapShift);
+        straightEnd = creditLimit - lapEnd < 0 ? creditLimit : lapEnd; // last: it says that the other two are good
     }
 
     /** After the entries up to {@code end}, the last with this header, have been published: the host's arm. Always true. */
@@ -397,8 +397,9 @@ public final class CompletionWriter extends QueueEnd {
         if (mustEnter() || held != 0 || straightEnd - sequence <= 0) {
             return claimWithCare();
         }
-        held = 1;
-        return entry.attach(straightOffset + (sequence << strideShift));
+        entry.attach(straightOffset + (sequence << strideShift));
+        held = 1; // last: what is in hand is there, even if an error cuts the call short
+        return entry;
     }
 
     private CompletionEntry claimWithCare() {
@@ -409,11 +410,14 @@ public final class CompletionWriter extends QueueEnd {
             return null;
         }
         final int slot = RingGeometry.offset(next, firstSlotOffset, indexMask, strideShift);
-        if (held++ != 0) {
-            return entry.attachNext(slot);
+        if (held != 0) {
+            entry.attachNext(slot);
+        } else {
+            goStraight();
+            entry.attach(slot);
         }
-        goStraight();
-        return entry.attach(slot);
+        held++;
+        return entry;
     }
 
     /**
@@ -428,8 +432,8 @@ public final class CompletionWriter extends QueueEnd {
             return flushWithCare();
         }
         final long header = entry.header;
+        held = 0; // first, as nothing is in hand once the entry has let go
         publish(entry.letGo(), (header & ~CqeLayout.OWNER_MASK) | straightOwner);
-        held = 0;
         publishSequence(memory, ++sequence);
         return queueArm == null || told(header, sequence) ? 1 : 0;
     }
@@ -561,6 +565,7 @@ public final class CompletionWriter extends QueueEnd {
             publishInHand(slot, slots.getLong(slot + CqeLayout.HEADER_OFFSET), next);
         }
         if (parkedEnd != end) {
+            held--; // first, as it is not in hand once the entry has let go
             int slot = RingGeometry.offset(parkedEnd, firstSlotOffset, indexMask, strideShift);
             publishInHand(slot, entry.complete(), parkedEnd);
         }
@@ -594,9 +599,11 @@ public final class CompletionWriter extends QueueEnd {
     /** The claimed entry, if there is one, is complete. */
     private void parkClaimed() {
         if (entry.isAttached()) {
-            long last = sequence + held - 1;
-            park(RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift), entry.complete(), last);
+            held--; // until it is parked, for the entry lets go first
             minis = 0;
+            long last = sequence + held;
+            park(RingGeometry.offset(last, firstSlotOffset, indexMask, strideShift), entry.complete(), last);
+            held++;
         }
     }
 
