@@ -181,8 +181,7 @@ class ModesTest {
         assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation 64,16");
         assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation adaptive");
         assertRefused(
-                "--moderation needs --mode event or hybrid, --mode: interrupt",
-                "--mode interrupt --moderation 64,16");
+                "--moderation needs --mode event or hybrid, --mode: interrupt", "--mode interrupt --moderation 64,16");
         assertRefused(
                 "--moderation needs a period, or fewer completions than the count are never reported: 64,0",
                 "--mode event --moderation 64,0");
