@@ -8,15 +8,14 @@ import io.cqring.cq.Numbered.Way;
 import io.cqring.memory.QueueMemory;
 import io.cqring.testing.ChildJvm;
 import io.cqring.testing.FieldBug;
+import io.cqring.testing.Standby;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,14 +31,12 @@ import org.junit.jupiter.api.io.TempDir;
 class KillIT {
     private static final int KILLS = Integer.getInteger("cqring.test.kills", 500) / 2;
     private static final int KILLS_PER_QUEUE = 10;
-    private static final int STANDBY = 3;
     private static final int[] CAPACITIES = {1, 2, 4, 8, 64, 256};
 
     @TempDir
     private Path folder;
 
-    private final ArrayDeque<ChildJvm> standby = new ArrayDeque<>();
-    private int started;
+    private Standby standby;
 
     private int halfWritten;
     private int unfinishedBatch;
@@ -101,25 +98,14 @@ class KillIT {
         }
     }
 
-    @AfterEach
-    void endStandby() throws IOException {
-        for (ChildJvm child : standby) {
-            child.close();
-        }
+    @BeforeEach
+    void openStandby() {
+        standby = new Standby(folder, 3, Victim.class, true);
     }
 
-    private ChildJvm victim() throws IOException {
-        while (standby.size() < STANDBY) {
-            List<String> options =
-                    new ArrayList<>(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-ea"));
-            if (started++ % 2 == 0) {
-                options.add(ChildJvm.FAST_ROUTE);
-            }
-            standby.add(ChildJvm.start(folder, options, Victim.class));
-        }
-        ChildJvm next = standby.remove();
-        assertEquals("ready", next.readLine());
-        return next;
+    @AfterEach
+    void endStandby() throws IOException {
+        standby.close();
     }
 
     @FieldBug(99)
@@ -206,7 +192,7 @@ class KillIT {
         long stopAtStore = parks ? random.nextInt(polls ? 600 : Math.max(10, Math.min(600, 8 * n))) : -1;
         long enough = first + random.nextInt(20_000);
         int spins = random.nextInt(2000);
-        try (ChildJvm victim = victim()) {
+        try (ChildJvm victim = standby.next()) {
             send(victim, "writer", s, first, random, stopAtStore, -1);
             while (!isTime(ledger, parks, polls, enough)) {
                 if (polls) {
@@ -258,7 +244,7 @@ class KillIT {
         boolean full = random.nextBoolean();
         long enough = first + random.nextInt(20_000);
         int spins = random.nextInt(2000);
-        try (ChildJvm victim = victim()) {
+        try (ChildJvm victim = standby.next()) {
             send(victim, "poller", s, first, random, stopAtStore, stopAtEntry);
             boolean refused = false;
             while (kind == 0

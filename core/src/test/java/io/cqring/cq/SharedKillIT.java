@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.cqring.memory.QueueMemory;
 import io.cqring.testing.ChildJvm;
 import io.cqring.testing.FieldBug;
+import io.cqring.testing.Standby;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,7 +37,6 @@ import org.junit.jupiter.api.io.TempDir;
 class SharedKillIT {
     private static final int KILLS = Integer.getInteger("cqring.test.kills", 500) / 2;
     private static final int ROUNDS_PER_QUEUE = 6;
-    private static final int STANDBY = 3;
     private static final int[] CAPACITIES = {1, 2, 4, 8, 64, 256};
     private static final int ABANDONED = 12;
     private static final int WRITERS = 4;
@@ -47,8 +47,7 @@ class SharedKillIT {
     @TempDir
     private Path folder;
 
-    private final ArrayDeque<ChildJvm> standby = new ArrayDeque<>();
-    private int started;
+    private Standby standby;
     private int ledgers;
 
     private int kills;
@@ -112,25 +111,14 @@ class SharedKillIT {
         }
     }
 
-    @AfterEach
-    void endStandby() throws IOException {
-        for (ChildJvm child : standby) {
-            child.close();
-        }
+    @BeforeEach
+    void openStandby() {
+        standby = new Standby(folder, 3, SharedVictim.class, true);
     }
 
-    private ChildJvm victim() throws IOException {
-        while (standby.size() < STANDBY) {
-            List<String> options =
-                    new ArrayList<>(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-ea"));
-            if (started++ % 2 == 0) {
-                options.add(ChildJvm.FAST_ROUTE);
-            }
-            standby.add(ChildJvm.start(folder, options, SharedVictim.class));
-        }
-        ChildJvm next = standby.remove();
-        assertEquals("ready", next.readLine());
-        return next;
+    @AfterEach
+    void endStandby() throws IOException {
+        standby.close();
     }
 
     private Doomed doom(
@@ -138,7 +126,7 @@ class SharedKillIT {
             throws IOException {
         Path file = folder.resolve("ledger" + ledgers++);
         QueueMemory ledger = QueueMemory.create(file, SharedVictim.LEDGER_BYTES);
-        ChildJvm jvm = victim();
+        ChildJvm jvm = standby.next();
         jvm.send(role + " " + s.file + " " + file + " " + first + " " + random.nextLong() + " " + store + " " + entry
                 + " " + batch);
         return new Doomed(jvm, ledger, first, store >= 0 || entry >= 0, first + more, batch);

@@ -2,14 +2,11 @@ package io.cqring.cq;
 
 import io.cqring.cq.Numbered.Way;
 import io.cqring.memory.QueueMemory;
+import io.cqring.testing.ChildJob;
 import io.cqring.testing.StoppingMemory;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Main class of a process that plays one end of a queue in a file until it is killed. It says {@code ready}, reads one line, and
@@ -76,23 +73,10 @@ final class Victim {
      */
     public static void main(String[] args) throws IOException {
         warmUp();
-        System.out.println("ready");
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        String line = in.readLine();
-        if (line == null) {
+        String[] job = ChildJob.await();
+        if (job == null) {
             return;
         }
-        Thread watch = new Thread(() -> {
-            try {
-                in.readLine(); // ends with the test
-            } catch (IOException ended) {
-                // so it has
-            }
-            Runtime.getRuntime().halt(2);
-        });
-        watch.setDaemon(true);
-        watch.start();
-        String[] job = line.split(" ", -1);
         Victim victim = new Victim(job);
         if (job[0].equals("writer")) {
             victim.write();
@@ -112,10 +96,7 @@ final class Victim {
     }
 
     private void park() {
-        ledger.putLongRelease(STOPPED, 1);
-        while (true) {
-            LockSupport.park(this);
-        }
+        ChildJob.park(ledger, STOPPED);
     }
 
     private void write() {

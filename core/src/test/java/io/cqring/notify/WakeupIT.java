@@ -8,14 +8,14 @@ import io.cqring.cq.CompletionQueue;
 import io.cqring.cq.CompletionWriter;
 import io.cqring.memory.QueueMemory;
 import io.cqring.testing.ChildJvm;
+import io.cqring.testing.Standby;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,12 +29,11 @@ class WakeupIT {
     private static final int KILLS = Integer.getInteger("cqring.test.wakeup.kills", 100);
     private static final int ENTRIES = 100_000;
     private static final int CAPACITY = 64;
-    private static final int STANDBY = 2;
 
     @TempDir
     private Path folder;
 
-    private final ArrayDeque<ChildJvm> standby = new ArrayDeque<>();
+    private Standby standby;
     private final CompletionChannel channel = CompletionChannel.ofQueues(1);
     private Path file;
     private Path socket;
@@ -46,23 +45,19 @@ class WakeupIT {
     /** Next id that is expected, here. */
     private long next;
 
+    @BeforeEach
+    void openStandby() {
+        standby = new Standby(folder, 2, WakeupVictim.class, false);
+    }
+
     @AfterEach
     void end() throws IOException {
-        for (ChildJvm child : standby) {
-            child.close();
-        }
+        standby.close();
         channel.close();
     }
 
     private ChildJvm victim() throws IOException {
-        while (standby.size() < STANDBY) {
-            standby.add(ChildJvm.start(
-                    folder,
-                    List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-ea"),
-                    WakeupVictim.class));
-        }
-        ChildJvm victim = standby.remove();
-        assertEquals("ready", victim.readLine());
+        ChildJvm victim = standby.next();
         ledgerFile = folder.resolve("ledger" + ledgers++);
         ledger = QueueMemory.create(ledgerFile, WakeupVictim.LEDGER_BYTES);
         return victim;

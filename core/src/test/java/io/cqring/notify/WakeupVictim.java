@@ -5,12 +5,11 @@ import io.cqring.cq.CompletionWriter;
 import io.cqring.cq.CqeLayout;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
-import java.io.BufferedReader;
+import io.cqring.testing.ChildJob;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -50,23 +49,10 @@ final class WakeupVictim {
      * @throws Exception if something is wrong
      */
     public static void main(String[] args) throws Exception {
-        System.out.println("ready");
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        String line = in.readLine();
-        if (line == null) {
+        String[] job = ChildJob.await();
+        if (job == null) {
             return;
         }
-        Thread watch = new Thread(() -> {
-            try {
-                in.readLine(); // ends with the test
-            } catch (IOException ended) {
-                // so it has
-            }
-            Runtime.getRuntime().halt(2);
-        });
-        watch.setDaemon(true);
-        watch.start();
-        String[] job = line.split(" ", -1);
         QueueMemory memory = QueueMemory.attach(Path.of(job[1]));
         Path socket = Path.of(job[2]);
         QueueMemory ledger = QueueMemory.attach(Path.of(job[3]));
@@ -78,7 +64,7 @@ final class WakeupVictim {
             poll(memory, socket, ledger, first, first + count);
         }
         ledger.putLongRelease(DONE, 1);
-        watch.join(); // until the test has seen what is left
+        new CountDownLatch(1).await(); // until the test has seen what is left
     }
 
     /** Single entries and batches, now at once, now after a while. */

@@ -26,11 +26,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
-import org.agrona.concurrent.AgentRunner;
-import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.IdleStrategy;
 import org.agrona.concurrent.NanoClock;
 import org.agrona.concurrent.SystemNanoClock;
@@ -73,22 +69,9 @@ public final class SimNic implements AutoCloseable {
     /** 1.05 ms: the answer of a peer in the same process comes within one pass. */
     private static final int CONNECT_TIMEOUT = 8;
 
-    private static final int IDLE = 0;
-    private static final int STEPPING = 1;
-    private static final int STARTED = 2;
-    private static final int CLOSED = 3;
-
     private final Device device;
-    private final NanoClock clock;
-    private final long commandTimeoutNs;
-    private final AtomicInteger mode = new AtomicInteger(IDLE);
+    private final DeviceDrive drive;
     private final List<HostQp> queuePairs = new CopyOnWriteArrayList<>();
-
-    /** Time of the virtual clock; only between a successful change of mode to STEPPING and the change back. */
-    private long virtualNs;
-
-    /** Edge NIC-MODE, by the way: set once, after the change of mode to STARTED; close waits for it. */
-    private volatile AgentRunner runner;
 
     private record HostQp(QueuePair queuePair, QpMemory memory, int register, Object sendCq, Object receiveCq) {
 
@@ -104,8 +87,6 @@ public final class SimNic implements AutoCloseable {
     }
 
     private SimNic(Builder builder) {
-        clock = builder.clock;
-        commandTimeoutNs = builder.commandTimeoutNs;
         device = new Device(
                 builder.maxQueuePairs,
                 builder.copyLimitBytes,
@@ -113,6 +94,7 @@ public final class SimNic implements AutoCloseable {
                 builder.faults,
                 builder.wireFaults,
                 builder.profile);
+        drive = new DeviceDrive(device, builder.clock, builder.commandTimeoutNs);
     }
 
     /**
@@ -136,14 +118,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void start(IdleStrategy idleStrategy) {
         Objects.requireNonNull(idleStrategy, "idle strategy");
-        requireAlive();
-        changeMode(STARTED, "start");
-        runner = new AgentRunner(idleStrategy, device::recordFailure, null, device);
-        AgentRunner.startOnThread(runner, task -> {
-            Thread thread = new Thread(task, device.roleName());
-            thread.setDaemon(true);
-            return thread;
-        });
+        drive.start(idleStrategy);
     }
 
     /**
@@ -154,40 +129,7 @@ public final class SimNic implements AutoCloseable {
      * @throws IllegalStateException if the NIC is started, closed or being stepped by another thread; no pass is run
      */
     public int step() {
-        requireAlive();
-        changeMode(STEPPING, "step");
-        return stepAndLeave();
-    }
-
-    private int stepAndLeave() {
-        try {
-            virtualNs += STEP_NS;
-            return device.doVirtualPass(virtualNs);
-        } catch (RuntimeException | Error broken) {
-            device.recordFailure(broken);
-            throw broken;
-        } finally {
-            // Edge NIC-MODE, leaving end: all this pass did, then "free". Partner: changeMode. Weaker: the next
-            // thread runs a pass on old device state.
-            mode.set(IDLE);
-        }
-    }
-
-    private void changeMode(int to, String what) {
-        // Edge NIC-MODE, entering end: only one thread gets from IDLE to a mode that runs passes. Partner:
-        // stepAndLeave, the end of the device's thread. Weaker (test, then set): two threads run the device.
-        int was = mode.compareAndExchange(IDLE, to);
-        if (was != IDLE) {
-            throw new IllegalStateException("cannot " + what + ": the NIC is "
-                    + (was == STARTED ? "started" : was == CLOSED ? "closed" : "being stepped by another thread"));
-        }
-    }
-
-    private void requireAlive() {
-        Throwable failure = device.failure();
-        if (failure != null) {
-            throw new IllegalStateException("the device has failed: " + failure, failure);
-        }
+        return drive.step();
     }
 
     /**
@@ -214,21 +156,7 @@ public final class SimNic implements AutoCloseable {
      */
     @Override
     public void close() {
-        int was = mode.getAndUpdate(current -> current == STEPPING ? STEPPING : CLOSED);
-        while (was == STEPPING) {
-            Thread.onSpinWait();
-            was = mode.getAndUpdate(current -> current == STEPPING ? STEPPING : CLOSED);
-        }
-        if (was == STARTED) {
-            AgentRunner started = runner;
-            while (started == null) { // start() is between its change of mode and here
-                Thread.onSpinWait();
-                started = runner;
-            }
-            started.close();
-        } else if (was == IDLE) {
-            device.close(); // on this thread, which nobody else's pass can meet any more
-        }
+        drive.close();
     }
 
     /**
@@ -243,19 +171,7 @@ public final class SimNic implements AutoCloseable {
      * @throws IllegalArgumentException if the time is negative; nothing is closed
      */
     public boolean drainAndClose(long timeout, TimeUnit unit) {
-        Deadline deadline = Deadline.after(clock, unit.toNanos(timeout));
-        IdleStrategy idle = new BackoffIdleStrategy();
-        boolean drained = isIdle();
-        while (!drained && !isGone() && !deadline.hasPassed()) {
-            if (mode.compareAndSet(IDLE, STEPPING)) { // Edge NIC-MODE, entering end, as in changeMode
-                stepAndLeave();
-            } else {
-                idle.idle();
-            }
-            drained = isIdle();
-        }
-        close();
-        return drained;
+        return drive.drainAndClose(this::isIdle, unit.toNanos(timeout));
     }
 
     // ---- Quiescence and counters
@@ -315,7 +231,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if the device does not answer in time
      */
     public ProtectionDomain allocateProtectionDomain() {
-        return call(device::allocateDomain);
+        return drive.call(device::allocateDomain);
     }
 
     /**
@@ -325,7 +241,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is unknown or in use
      */
     public void freeProtectionDomain(ProtectionDomain domain) {
-        run(() -> device.freeDomain(domain));
+        drive.run(() -> device.freeDomain(domain));
     }
 
     /**
@@ -357,7 +273,7 @@ public final class SimNic implements AutoCloseable {
     public MemoryRegion registerMemory(
             ProtectionDomain domain, long address, long length, QueueMemory memory, int memoryOffset, int rights) {
         Objects.requireNonNull(memory, "memory");
-        return call(() -> device.register(domain, address, length, rights, memory, memoryOffset));
+        return drive.call(() -> device.register(domain, address, length, rights, memory, memoryOffset));
     }
 
     /**
@@ -382,7 +298,8 @@ public final class SimNic implements AutoCloseable {
             int residentBytes,
             int rights) {
         Objects.requireNonNull(memory, "memory");
-        return call(() -> device.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes));
+        return drive.call(
+                () -> device.registerSparse(domain, address, length, rights, memory, pageShift, residentBytes));
     }
 
     /**
@@ -392,7 +309,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is not registered
      */
     public void deregisterMemory(MemoryRegion region) {
-        run(() -> device.regions.deregister(region));
+        drive.run(() -> device.regions.deregister(region));
     }
 
     /**
@@ -410,7 +327,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void attach(CompletionQueue queue) {
         Objects.requireNonNull(queue, "completion queue");
-        run(() -> device.attach(queue));
+        drive.run(() -> device.attach(queue));
     }
 
     /**
@@ -443,7 +360,7 @@ public final class SimNic implements AutoCloseable {
     public void attach(CompletionQueue queue, CompletionChannel channel, Moderation moderation) {
         Objects.requireNonNull(moderation, "moderation");
         channel.unacknowledged(queue); // throws if it is not one of the channel
-        run(() -> device.attach(queue, channel, moderation));
+        drive.run(() -> device.attach(queue, channel, moderation));
     }
 
     /**
@@ -454,7 +371,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void attach(VendorQueue queue) {
         Objects.requireNonNull(queue, "completion queue");
-        run(() -> device.attach(queue, null, Moderation.OFF));
+        drive.run(() -> device.attach(queue, null, Moderation.OFF));
     }
 
     /**
@@ -470,7 +387,7 @@ public final class SimNic implements AutoCloseable {
         Objects.requireNonNull(queue, "completion queue");
         Objects.requireNonNull(events, "event queue");
         Objects.requireNonNull(moderation, "moderation");
-        run(() -> device.attach(queue, events, moderation));
+        drive.run(() -> device.attach(queue, events, moderation));
     }
 
     /**
@@ -480,7 +397,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is not attached, or a queue pair uses it
      */
     public void detach(VendorQueue queue) {
-        run(() -> device.detach(queue));
+        drive.run(() -> device.detach(queue));
     }
 
     /**
@@ -493,7 +410,7 @@ public final class SimNic implements AutoCloseable {
      * @throws IllegalStateException    if the queue cannot be resized, or an earlier resize is not finished
      */
     public boolean resize(VendorQueue queue, int depth) {
-        return queue.resize(depth, this::run);
+        return queue.resize(depth, drive::run);
     }
 
     /**
@@ -505,7 +422,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void moderate(CompletionQueue queue, Moderation moderation) {
         Objects.requireNonNull(moderation, "moderation");
-        run(() -> device.moderate(queue, moderation));
+        drive.run(() -> device.moderate(queue, moderation));
     }
 
     /**
@@ -518,7 +435,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void moderate(CompletionQueue queue, AdaptiveModeration algorithm) {
         Objects.requireNonNull(algorithm, "algorithm");
-        run(() -> device.moderate(queue, algorithm));
+        drive.run(() -> device.moderate(queue, algorithm));
     }
 
     /**
@@ -530,7 +447,7 @@ public final class SimNic implements AutoCloseable {
      */
     public void moderate(VendorQueue queue, AdaptiveModeration algorithm) {
         Objects.requireNonNull(algorithm, "algorithm");
-        run(() -> device.moderate(queue, algorithm));
+        drive.run(() -> device.moderate(queue, algorithm));
     }
 
     /**
@@ -541,7 +458,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if the queue is not attached, or without a channel
      */
     public Moderation moderation(CompletionQueue queue) {
-        return call(() -> device.moderation(queue));
+        return drive.call(() -> device.moderation(queue));
     }
 
     /**
@@ -577,7 +494,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is not attached, or a queue pair uses it
      */
     public void detach(CompletionQueue queue) {
-        run(() -> device.detach(queue));
+        drive.run(() -> device.detach(queue));
     }
 
     /**
@@ -754,7 +671,7 @@ public final class SimNic implements AutoCloseable {
             QpMemory memory,
             SharedReceiveQueue shared) {
         int sharedNumber = shared == null ? 0 : shared.number();
-        int number = call(() -> device.createQueuePair(type, domain, sendCq, receiveCq, memory, sharedNumber));
+        int number = drive.call(() -> device.createQueuePair(type, domain, sendCq, receiveCq, memory, sharedNumber));
         int register = Device.registerOffset(device.slotOf(number));
         QueuePair queuePair = new QueuePair(number, type, shared, memory, device.uarPage, register);
         queuePairs.add(new HostQp(queuePair, memory, register, sendCq, receiveCq));
@@ -772,7 +689,7 @@ public final class SimNic implements AutoCloseable {
      */
     public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, int depth) {
         QpMemory memory = QpMemory.allocate(1, depth);
-        return new SharedReceiveQueue(call(() -> device.createSharedQueue(domain, memory)), memory);
+        return new SharedReceiveQueue(drive.call(() -> device.createSharedQueue(domain, memory)), memory);
     }
 
     /**
@@ -783,7 +700,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if the queue is unknown or the limit out of range; nothing is changed
      */
     public void armLimit(SharedReceiveQueue shared, int limit) {
-        run(() -> device.armLimit(shared.number(), limit));
+        drive.run(() -> device.armLimit(shared.number(), limit));
     }
 
     /**
@@ -793,7 +710,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is unknown or in use
      */
     public void destroy(SharedReceiveQueue shared) {
-        run(() -> device.destroySharedQueue(shared.number()));
+        drive.run(() -> device.destroySharedQueue(shared.number()));
     }
 
     /**
@@ -819,7 +736,7 @@ public final class SimNic implements AutoCloseable {
                     "after a failed send this vendor's queue pairs go on only by RESET: " + queuePair);
         }
         QpAttributes values = attributes.copy();
-        final int held = call(() -> {
+        final int held = drive.call(() -> {
             final int counter = to == QpState.RESET ? device.heldShared(queuePair.number()) : Device.NONE_HELD;
             device.modify(queuePair.number(), to, values);
             return counter;
@@ -932,7 +849,7 @@ public final class SimNic implements AutoCloseable {
      * @throws CommandException if it is not one of this NIC, or was destroyed
      */
     public void destroy(QueuePair queuePair) {
-        retireHeld(queuePair, call(() -> device.destroyQueuePair(queuePair.number())));
+        retireHeld(queuePair, drive.call(() -> device.destroyQueuePair(queuePair.number())));
         find(queuePair).forVendors(vendor -> vendor.forget(queuePair.number()));
         queuePairs.removeIf(host -> host.queuePair == queuePair);
     }
@@ -1006,43 +923,6 @@ public final class SimNic implements AutoCloseable {
         if (counter != Device.NONE_HELD) {
             queuePair.sharedReceives().retire(counter);
         }
-    }
-
-    private void run(Runnable action) {
-        call(() -> {
-            action.run();
-            return null;
-        });
-    }
-
-    private <T> T call(Supplier<T> action) {
-        Deadline deadline = Deadline.after(clock, commandTimeoutNs);
-        Command<T> command = new Command<>(action);
-        IdleStrategy idle = new BackoffIdleStrategy();
-        requireAlive();
-        // Edge NIC-MODE, a look only: closed is for good.
-        if (mode.get() == CLOSED) {
-            throw new IllegalStateException("the NIC is closed");
-        }
-        device.submit(command);
-        while (!command.isDone()) {
-            if (mode.compareAndSet(IDLE, STEPPING)) { // Edge NIC-MODE, entering end, as in changeMode
-                stepAndLeave();
-            } else if (isGone() && command.withdraw()) {
-                requireAlive();
-                throw new IllegalStateException("the NIC was closed before the device answered");
-            } else if (deadline.hasPassed() && command.withdraw()) {
-                throw new CommandException("the device did not answer within " + commandTimeoutNs + " ns");
-            } else {
-                idle.idle();
-            }
-        }
-        return command.result();
-    }
-
-    private boolean isGone() {
-        // Edge NIC-MODE, a look only: closed is for good.
-        return device.failure() != null || mode.get() == CLOSED;
     }
 
     /** Describes a NIC to be made. Not thread-safe. */

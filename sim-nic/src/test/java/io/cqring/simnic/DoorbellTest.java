@@ -185,7 +185,7 @@ class DoorbellTest {
             ProtectionDomain domain = device.allocateDomain();
             int number = device.createQueuePair(io.cqring.simnic.qp.QpType.RC, domain, cq, cq, memory, 0);
             register = Device.registerOffset(device.slotOf(number));
-            queuePair = new QueuePair(number, memory, device.uarPage, register);
+            queuePair = new QueuePair(number, io.cqring.simnic.qp.QpType.RC, null, memory, device.uarPage, register);
             device.modify(number, QpState.INIT, Connecting.init());
             device.modify(number, QpState.RTR, Connecting.rtr(number, 5));
             device.modify(number, QpState.RTS, Connecting.rts(5, 0));

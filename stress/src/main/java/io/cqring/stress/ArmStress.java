@@ -128,14 +128,12 @@ public class ArmStress {
         }
     }
 
-    /** A queue of two slots, an event sink that counts, and the meeting of two actors. */
-    abstract static class Rig implements EventSink {
+    /** A queue of two slots, and an event sink that counts. */
+    abstract static class Rig extends Meeting implements EventSink {
         final QueueMemory memory;
         final CompletionQueue queue;
         private final AtomicInteger events = new AtomicInteger();
         private final QueueMemory slice;
-        private volatile boolean hostHere;
-        private volatile boolean otherHere;
 
         Rig(UnaryOperator<QueueMemory> weaken, Consumer<CompletionQueue.Builder> choose) {
             this.slice = Slices.take();
@@ -156,23 +154,9 @@ public class ArmStress {
             // Not what is counted.
         }
 
-        final void hostMeets() {
-            hostHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
-        final void otherMeets() {
-            otherHere = true;
-            for (int spins = 0; !hostHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
         /** The host's part: 1 if it must not sleep. */
         final int arm(ArmMode mode) {
-            hostMeets();
+            meetOther();
             try {
                 return queue.arm(mode) ? 1 : 0;
             } catch (IllegalStateException closed) {
@@ -226,7 +210,7 @@ public class ArmStress {
         /** Writes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             write(writer);
         }
 
@@ -258,7 +242,7 @@ public class ArmStress {
         public void other() {
             Entry.stage(writer, 1);
             Entry.stage(writer, 2);
-            otherMeets();
+            meetOne();
             writer.flush();
         }
 
@@ -282,14 +266,14 @@ public class ArmStress {
         /** Arms. */
         @Actor
         public void host(II_Result result) {
-            hostMeets();
+            meetOther();
             result.r1 = queue.arm(ArmMode.NEXT, 2) ? 1 : 0;
         }
 
         /** Writes two. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             write(writer);
             write(writer);
         }
@@ -320,7 +304,7 @@ public class ArmStress {
         /** Writes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             writer.write(solicited(), 0, 0, 0, 0);
         }
 
@@ -350,7 +334,7 @@ public class ArmStress {
         /** Closes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             queue.close();
         }
 
@@ -383,7 +367,7 @@ public class ArmStress {
             CompletionWriter writer = queue.writer();
             Entry.stage(writer, 1);
             Entry.stage(writer, 2);
-            otherMeets();
+            meetOne();
             Entry.stage(writer, 3);
         }
 
@@ -426,7 +410,7 @@ public class ArmStress {
         /** Gives its claim back: it cannot, and becomes an entry that is passed over. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             first.abandon();
         }
 
@@ -451,14 +435,14 @@ public class ArmStress {
         /** Writes. */
         @Actor
         public void host() {
-            hostMeets();
+            meetOther();
             write(first);
         }
 
         /** Writes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             write(second);
         }
 
@@ -487,14 +471,14 @@ public class ArmStress {
         /** Arms. */
         @Actor
         public void host(II_Result result) {
-            hostMeets();
+            meetOther();
             result.r1 = poller.arm(ArmMode.NEXT) ? 1 : 0;
         }
 
         /** Polls. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             rival.poll(ignored -> {}, 1);
         }
 
@@ -522,14 +506,14 @@ public class ArmStress {
         /** Arms. */
         @Actor
         public void host(II_Result result) {
-            hostMeets();
+            meetOther();
             result.r1 = poller.arm(ArmMode.SOLICITED) ? 1 : 0;
         }
 
         /** Arms. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             rival.arm(ArmMode.NEXT, 2);
         }
 
@@ -545,13 +529,11 @@ public class ArmStress {
     @JCStressTest
     @JCStressMeta(Met.class)
     @State
-    public static class Looping {
+    public static class Looping extends Meeting {
         private final QueueMemory slice = Slices.take();
         private final CompletionQueue queue =
                 CompletionQueue.ofCapacity(2).deviceEvents(1).memory(slice).create();
         private final CompletionWriter writer = queue.writer();
-        private volatile boolean hostHere;
-        private volatile boolean otherHere;
         private volatile boolean hostDone;
         private int events;
 
@@ -561,10 +543,7 @@ public class ArmStress {
         /** Arms. */
         @Actor
         public void host(II_Result result) {
-            hostHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOther();
             result.r1 = queue.arm(ArmMode.NEXT) ? 1 : 0;
             hostDone = true;
         }
@@ -572,13 +551,10 @@ public class ArmStress {
         /** Writes, then makes its passes: at least one after the host has slept, if that comes soon. */
         @Actor
         public void other() {
-            otherHere = true;
-            for (int spins = 0; !hostHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOne();
             Entry.write(writer, 1, 64);
             pass();
-            for (int spins = 0; !hostDone && spins != QueueRig.SPINS; spins++) {
+            for (int spins = 0; !hostDone && spins != Meeting.SPINS; spins++) {
                 Thread.onSpinWait();
             }
             pass();
@@ -620,7 +596,7 @@ public class ArmStress {
         @Actor
         public void other() {
             Entry.stage(writer, 1);
-            otherMeets();
+            meetOne();
             writer.flush();
         }
 
@@ -652,7 +628,7 @@ public class ArmStress {
         @Actor
         public void other() {
             Entry.stage(writer, 1); // so that little lies between the meeting and the owner bit
-            otherMeets();
+            meetOne();
             writer.flush();
         }
 
@@ -676,7 +652,7 @@ public class ArmStress {
         /** Polls, arms, and does not ask what the arm says. */
         @Actor
         public void host(II_Result result) {
-            hostMeets();
+            meetOther();
             result.r1 = queue.peek() == null ? 0 : 1;
             queue.arm(ArmMode.NEXT);
         }
@@ -684,7 +660,7 @@ public class ArmStress {
         /** Writes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             write(writer);
         }
 
@@ -710,14 +686,14 @@ public class ArmStress {
         /** Writes. */
         @Actor
         public void host() {
-            hostMeets();
+            meetOther();
             write(first);
         }
 
         /** Writes. */
         @Actor
         public void other() {
-            otherMeets();
+            meetOne();
             write(second);
         }
 
@@ -740,13 +716,13 @@ public class ArmStress {
         }
 
         final void armAgain() {
-            hostMeets();
+            meetOther();
             queue.arm(ArmMode.NEXT);
             queue.releasePoller();
         }
 
         final void take(II_Result result) {
-            otherMeets();
+            meetOne();
             result.r1 = queue.takeEvent() ? 1 : 0;
         }
 

@@ -133,7 +133,7 @@ public class ClaimDeadStress {
         }
 
         final void recover(III_Result result) {
-            meetFirst();
+            meetOne();
             result.r2 = queue.recover();
         }
 
@@ -156,7 +156,7 @@ public class ClaimDeadStress {
         }
 
         final void writeOne(III_Result result) {
-            meetSecond();
+            meetOther();
             result.r1 = write(a, 1) ? 1 : 0;
         }
     }
@@ -173,7 +173,7 @@ public class ClaimDeadStress {
         }
 
         final void giveBack(III_Result result) {
-            meetSecond();
+            meetOther();
             result.r1 = a.abandon();
         }
     }
@@ -321,7 +321,7 @@ public class ClaimDeadStress {
         /** Recovers. */
         @Actor
         public void one(III_Result result) {
-            meetSecond();
+            meetOther();
             result.r1 = 1;
             result.r2 = queue.recover();
         }
@@ -329,7 +329,7 @@ public class ClaimDeadStress {
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetFirst();
+            meetOne();
             int polled = 0;
             for (int spins = 0; polled == 0 && spins != SPINS; spins++) {
                 polled = pollDigits();

@@ -12,8 +12,7 @@ import java.util.function.UnaryOperator;
  * One sample of a queue with many writers: as {@link QueueRig}, with three {@link SharedWriter}s and 64-byte entries. The
  * first sequence uses the last slot of a lap, so that neighbours differ in their owner bit.
  */
-abstract class ClaimRig {
-    static final int SPINS = QueueRig.SPINS;
+abstract class ClaimRig extends Meeting {
     static final int STRIDE_BYTES = 64;
 
     /** Added to what was polled if a word of an entry was not its own. */
@@ -29,8 +28,6 @@ abstract class ClaimRig {
 
     private final QueueMemory slice;
     private int digits;
-    private volatile boolean firstHere;
-    private volatile boolean secondHere;
 
     ClaimRig(int capacity, OverrunPolicy policy, UnaryOperator<QueueMemory> weakener) {
         this.capacity = capacity;
@@ -55,20 +52,6 @@ abstract class ClaimRig {
 
     /** What has happened before the race. Writers that were used must be released. */
     void prepare(QueueMemory memory) {}
-
-    final void meetSecond() {
-        firstHere = true;
-        for (int spins = 0; !secondHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
-    }
-
-    final void meetFirst() {
-        secondHere = true;
-        for (int spins = 0; !firstHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
-    }
 
     static boolean write(SharedWriter writer, int number) {
         return writer.write(

@@ -127,12 +127,12 @@ public class CqClaimStress {
         }
 
         final void first(III_Result result) {
-            meetSecond();
+            meetOther();
             result.r1 = write(a, 1) ? 1 : 0;
         }
 
         final void second(III_Result result) {
-            meetFirst();
+            meetOne();
             result.r2 = write(b, 2) ? 1 : 0;
         }
 
@@ -154,12 +154,12 @@ public class CqClaimStress {
         }
 
         final void giveBack(III_Result result) {
-            meetSecond();
+            meetOther();
             result.r1 = a.abandon();
         }
 
         final void second(III_Result result) {
-            meetFirst();
+            meetOne();
             result.r2 = write(b, 2) ? 1 : 0;
         }
 
@@ -335,7 +335,7 @@ public class CqClaimStress {
         /** Writes when there is room. */
         @Actor
         public void device(III_Result result) {
-            meetSecond();
+            meetOther();
             int written = 0;
             for (int spins = 0; written != 2 && spins != SPINS; spins++) {
                 if (write(written == 0 ? a : b, 2 + written)) {
@@ -348,7 +348,7 @@ public class CqClaimStress {
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetFirst();
+            meetOne();
             for (int spins = 0; seen.taken != 3 && spins != SPINS; spins++) {
                 queue.poll(seen, 1);
             }
@@ -375,14 +375,14 @@ public class CqClaimStress {
         }
 
         final void overrunThenCommit() {
-            meetSecond();
+            meetOther();
             write(b, 2);
             fill(a, 1);
             a.commit(1);
         }
 
         final void pollUntilEnd(III_Result result) {
-            meetFirst();
+            meetOne();
             try {
                 for (int spins = 0; spins != SPINS; spins++) {
                     queue.poll(seen, 1);

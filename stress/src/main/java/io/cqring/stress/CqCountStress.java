@@ -53,7 +53,7 @@ public class CqCountStress {
         }
 
         final void lookThenPoll(III_Result result) {
-            meetDevice();
+            meetOne();
             for (int spins = 0; queue.isEmpty() && spins != SPINS; spins++) {
                 Thread.onSpinWait();
             }
@@ -76,7 +76,7 @@ public class CqCountStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
@@ -106,7 +106,7 @@ public class CqCountStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
             write(first + 1);
         }
@@ -137,7 +137,7 @@ public class CqCountStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             Entry.stage(writer, first);
             Entry.stage(writer, first + 1);
             writer.flush();
@@ -169,7 +169,7 @@ public class CqCountStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 

@@ -59,7 +59,7 @@ public class CqCreditStress {
         }
 
         final void overwrite(III_Result result) {
-            meetHost();
+            meetOther();
             int written = 0;
             for (int spins = 0; written != capacity && spins != SPINS; spins++) {
                 if (write(first + written)) {
@@ -70,7 +70,7 @@ public class CqCreditStress {
         }
 
         final void drain(III_Result result) {
-            meetDevice();
+            meetOne();
             for (int spins = 0; seen.taken != 2 * capacity && spins != SPINS; spins++) {
                 queue.poll(seen, capacity);
             }

@@ -233,14 +233,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -264,14 +264,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -295,14 +295,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -326,14 +326,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -357,14 +357,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -388,14 +388,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -419,14 +419,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -450,14 +450,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -481,14 +481,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -512,14 +512,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -543,14 +543,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -574,14 +574,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             claimTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 
@@ -605,14 +605,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.startPoll()) {
                     seen.onCompletion(queue.completion());
@@ -642,14 +642,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.peek() != null) {
                     seen.onCompletion(queue.completion());
@@ -680,14 +680,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             for (int spins = 0; seen.taken == 0 && spins != SPINS; spins++) {
                 if (queue.pollInto(into, 1) != 0) {
                     seen.onCopy(into[0]);
@@ -716,14 +716,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -747,14 +747,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -778,14 +778,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -809,14 +809,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         /** Polls. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             pollAndReport(result);
         }
 
@@ -840,14 +840,14 @@ public class CqOwnStress {
         /** Writes. */
         @Actor
         public void device() {
-            meetHost();
+            meetOther();
             stageTwoAndFlush();
         }
 
         /** Polls. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             lookAtSecondThenPoll(result);
         }
 

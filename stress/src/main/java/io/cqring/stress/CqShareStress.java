@@ -107,10 +107,8 @@ public class CqShareStress {
     }
 
     /** A sample of two actors on one rig. */
-    abstract static class Race {
+    abstract static class Race extends Meeting {
         final ShareRig rig;
-        private volatile boolean oneHere;
-        private volatile boolean otherHere;
 
         Race(ShareRig.Pool pool, int backlog) {
             this.rig = pool.take();
@@ -121,44 +119,14 @@ public class CqShareStress {
             this.rig = new ShareRig(capacity, 64, capacity, weakener, null);
             rig.prepare(backlog);
         }
-
-        final void meetOther() {
-            oneHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
-        final void meetOne() {
-            otherHere = true;
-            for (int spins = 0; !oneHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
     }
 
     /** A sample of two actors on one rig of pollers. */
-    abstract static class AheadRace {
+    abstract static class AheadRace extends Meeting {
         final LookAheadShareRig rig;
-        private volatile boolean oneHere;
-        private volatile boolean otherHere;
 
         AheadRace(LookAheadShareRig rig) {
             this.rig = rig;
-        }
-
-        final void meetOther() {
-            oneHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
-        final void meetOne() {
-            otherHere = true;
-            for (int spins = 0; !oneHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
         }
     }
 
@@ -186,7 +154,7 @@ public class CqShareStress {
                     for (int word = 0; word != WORDS; word++) {
                         early[word] = memory.getLong(Region.FIRST_SLOT + (long) word * Long.BYTES);
                     }
-                    for (int spins = 0; spins != QueueRig.SPINS; spins++) { // as long as a few cache misses would take
+                    for (int spins = 0; spins != Meeting.SPINS; spins++) { // as long as a few cache misses would take
                         Thread.onSpinWait();
                     }
                 } else if (offset >= Region.FIRST_SLOT) {

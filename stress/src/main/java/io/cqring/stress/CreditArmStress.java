@@ -111,12 +111,10 @@ public class CreditArmStress {
         }
     }
 
-    abstract static class Rig {
+    abstract static class Rig extends Meeting {
         final CompletionQueue queue;
         final Watched memory;
         private final QueueMemory slice;
-        private volatile boolean writerHere;
-        private volatile boolean otherHere;
 
         Rig(int writers, boolean sharedPollers, Function<QueueMemory, Watched> watch) {
             this.slice = Slices.take();
@@ -126,20 +124,6 @@ public class CreditArmStress {
                     .writers(writers)
                     .memory(memory);
             this.queue = (sharedPollers ? builder.sharedPollers() : builder).create();
-        }
-
-        final void meetOther() {
-            writerHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
-        final void meetWriter() {
-            otherHere = true;
-            for (int spins = 0; !writerHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
         }
 
         final void recycle() {
@@ -167,7 +151,7 @@ public class CreditArmStress {
         }
 
         final void poll(II_Result result) {
-            meetWriter();
+            meetOne();
             queue.poll(ignored -> {}, 1);
             result.r2 = memory.seen;
         }
@@ -245,7 +229,7 @@ public class CreditArmStress {
         /** Polls. */
         @Actor
         public void other(II_Result result) {
-            meetWriter();
+            meetOne();
             poller.poll(ignored -> {}, 1);
             result.r2 = memory.seen;
         }
@@ -276,7 +260,7 @@ public class CreditArmStress {
         /** Closes. */
         @Actor
         public void other(II_Result result) {
-            meetWriter();
+            meetOne();
             queue.close();
             result.r2 = memory.seen;
         }
@@ -308,7 +292,7 @@ public class CreditArmStress {
         /** Polls. */
         @Actor
         public void other(II_Result result) {
-            meetWriter();
+            meetOne();
             queue.poll(ignored -> {}, 1);
             result.r2 = memory.seen;
         }
@@ -340,7 +324,7 @@ public class CreditArmStress {
         /** Gives back. */
         @Actor
         public void other(II_Result result) {
-            meetWriter();
+            meetOne();
             first.abandon();
             result.r2 = memory.seen;
         }

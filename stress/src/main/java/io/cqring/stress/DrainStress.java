@@ -61,7 +61,7 @@ public class DrainStress {
         }
 
         final void writeUntilStopped(IIII_Result result) {
-            meetHost();
+            meetOther();
             int written = 0;
             boolean letIn = false; // not if the host is first to take the role
             try {
@@ -83,7 +83,7 @@ public class DrainStress {
         }
 
         final void drain(IIII_Result result) {
-            meetDevice();
+            meetOne();
             DrainResult drained = queue.drainAndClose(seen, 10, TimeUnit.SECONDS);
             result.r2 = seen.taken;
             result.r3 = drained.complete() && drained.left() == 0 && drained.drained() == seen.taken ? 1 : 0;

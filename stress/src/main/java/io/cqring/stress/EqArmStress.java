@@ -85,12 +85,12 @@ public class EqArmStress {
         }
 
         final void postOne() {
-            meetHost();
+            meetOther();
             post(1);
         }
 
         final void armOnce(II_Result result) {
-            meetDevice();
+            meetOne();
             result.r1 = queue.arm() ? 1 : 0;
         }
     }
@@ -216,7 +216,7 @@ public class EqArmStress {
         /** Polls, then arms. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r1 = queue.poll(this, 2);
             result.r2 = queue.arm() ? 1 : 0;
         }
@@ -242,14 +242,14 @@ public class EqArmStress {
         /** Posts. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = post(1) ? 1 : 0;
         }
 
         /** Posts. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = post(2) ? 1 : 0;
         }
 
@@ -280,7 +280,7 @@ public class EqArmStress {
         /** Disarms. */
         @Actor
         public void host(II_Result result) {
-            meetDevice();
+            meetOne();
             result.r1 = queue.disarm() ? 1 : 0;
         }
 
@@ -395,14 +395,14 @@ public class EqArmStress {
         /** Posts. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = post(1) ? 1 : 0;
         }
 
         /** Posts. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = post(2) ? 1 : 0;
         }
 

@@ -74,12 +74,12 @@ public class EqClaimStress {
         }
 
         final void postFirst(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = post(1) ? 1 : 0;
         }
 
         final void postSecond(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = post(2) ? 1 : 0;
         }
     }

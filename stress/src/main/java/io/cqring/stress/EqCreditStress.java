@@ -52,7 +52,7 @@ public class EqCreditStress {
         }
 
         final void postThird(III_Result result) {
-            meetHost();
+            meetOther();
             int posted = 0;
             for (int spins = 0; posted == 0 && spins != SPINS; spins++) {
                 posted = post(3) ? 1 : 0;
@@ -61,7 +61,7 @@ public class EqCreditStress {
         }
 
         final void pollOnce(III_Result result) {
-            meetDevice();
+            meetOne();
             queue.poll(this, 1);
             result.r2 = digits;
             result.r3 = wrong;

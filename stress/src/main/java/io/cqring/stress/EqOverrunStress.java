@@ -73,7 +73,7 @@ public class EqOverrunStress {
         }
 
         final void overrun() {
-            meetHost();
+            meetOther();
             matter = 1;
             post(2);
         }
@@ -109,7 +109,7 @@ public class EqOverrunStress {
         }
 
         final void takeWhenWoken(III_Result result) {
-            meetDevice();
+            meetOne();
             int woken = 0;
             for (int spins = 0; woken == 0 && spins != SPINS; spins++) {
                 woken = raises();
@@ -168,7 +168,7 @@ public class EqOverrunStress {
         /** Takes the first, then looks. */
         @Actor
         public void host(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r1 = queue.takeOverrun() ? 1 : 0;
             result.r2 = matter;
             queue.releasePoller();

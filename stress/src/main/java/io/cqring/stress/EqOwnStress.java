@@ -51,12 +51,12 @@ public class EqOwnStress {
         }
 
         final void postSecond() {
-            meetHost();
+            meetOther();
             post(2);
         }
 
         final void pollUntilTaken(II_Result result) {
-            meetDevice();
+            meetOne();
             int taken = 0;
             for (int spins = 0; taken == 0 && spins != SPINS; spins++) {
                 taken = queue.poll(this, 1);

@@ -12,9 +12,7 @@ import java.util.function.UnaryOperator;
  * One sample of an event queue: as {@link QueueRig}, with events that give themselves away. Every field of event number n follows
  * from n, so one that is of another event is noticed.
  */
-abstract class EqRig implements EventHandler {
-    static final int SPINS = QueueRig.SPINS;
-
+abstract class EqRig extends Meeting implements EventHandler {
     /** Added to what was polled if a field of an event was not its own. */
     static final int TORN = 1000;
 
@@ -30,8 +28,6 @@ abstract class EqRig implements EventHandler {
     int wrong;
 
     private final QueueMemory interruptSlice;
-    private volatile boolean deviceHere;
-    private volatile boolean hostHere;
 
     EqRig(int capacity, long startSequence, UnaryOperator<QueueMemory> weakener) {
         this.slice = Slices.take();
@@ -86,22 +82,6 @@ abstract class EqRig implements EventHandler {
 
     final int raises() {
         return (int) interrupt.count();
-    }
-
-    /** Device, or one of two: waits for the other, so that both begin the race together. */
-    final void meetHost() {
-        deviceHere = true;
-        for (int spins = 0; !hostHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
-    }
-
-    /** Host, or the other of two. */
-    final void meetDevice() {
-        hostHere = true;
-        for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
     }
 
     /** Ends the sample: its memory goes to the next one. */

@@ -69,11 +69,6 @@ public class EqRoleStress {
             post(2);
         }
 
-        /** As in RoleStress: a role whose player has ended is free, and before the race jcstress tries the actors out one by one. */
-        private static boolean rehearsal() {
-            return Thread.currentThread().getName().contains("Check_");
-        }
-
         final int pollOne(boolean release) {
             if (rehearsal()) {
                 return 0;
@@ -124,14 +119,14 @@ public class EqRoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOne(false);
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOne(false);
         }
 
@@ -156,14 +151,14 @@ public class EqRoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOne(true);
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOne(true);
         }
 
@@ -188,14 +183,14 @@ public class EqRoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOneUnguarded();
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOneUnguarded();
         }
 

@@ -82,7 +82,7 @@ public class HeaderStress {
             memory.putLongRelease(offset, value);
             if (waiting && offset == Region.MAGIC) {
                 waiting = false;
-                for (int spins = 0; spins != QueueRig.SPINS; spins++) {
+                for (int spins = 0; spins != Meeting.SPINS; spins++) {
                     Thread.onSpinWait(); // attaching takes longer than a load: so must this
                 }
                 memory.putLong(lateOffset, this.value);
@@ -90,13 +90,11 @@ public class HeaderStress {
         }
     }
 
-    abstract static class Rig {
+    abstract static class Rig extends Meeting {
         private static final int CAPACITY = 2;
 
         private final QueueMemory slice = Slices.take();
         private final QueueMemory memory;
-        private volatile boolean creatorHere;
-        private volatile boolean attacherHere;
 
         Rig(UnaryOperator<QueueMemory> weakener) {
             slice.fill(0, slice.sizeBytes(), (byte) 0);
@@ -104,10 +102,7 @@ public class HeaderStress {
         }
 
         final void make() {
-            creatorHere = true;
-            for (int spins = 0; !attacherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOther();
             CompletionQueue.ofCapacity(CAPACITY)
                     .startSequence(CAPACITY)
                     .memory(memory)
@@ -115,11 +110,8 @@ public class HeaderStress {
         }
 
         final void attach(II_Result result) {
-            attacherHere = true;
-            for (int spins = 0; !creatorHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-            for (int spins = 0; slice.getLongOpaque(Region.MAGIC) == 0 && spins != QueueRig.SPINS; spins++) {
+            meetOne();
+            for (int spins = 0; slice.getLongOpaque(Region.MAGIC) == 0 && spins != Meeting.SPINS; spins++) {
                 Thread.onSpinWait();
             }
             try {

@@ -48,7 +48,7 @@ abstract class LookAheadRig extends QueueRig implements CompletionHandler {
                     early[word] = memory.getLong(Region.slot(10, STRIDE) + (long) word * Long.BYTES);
                 }
                 loaded = true;
-                for (int spins = 0; spins != QueueRig.SPINS; spins++) { // as long as a few cache misses would take
+                for (int spins = 0; spins != Meeting.SPINS; spins++) { // as long as a few cache misses would take
                     Thread.onSpinWait();
                 }
             } else if (armed && offset == Region.slot(10, STRIDE)) {
@@ -69,7 +69,7 @@ abstract class LookAheadRig extends QueueRig implements CompletionHandler {
     }
 
     final void writeThree() {
-        meetHost();
+        meetOther();
         for (int i = 0; i != WRITTEN; i++) {
             write(first + i);
         }
@@ -79,7 +79,7 @@ abstract class LookAheadRig extends QueueRig implements CompletionHandler {
     public void onCompletion(Completion completion) {
         seen.onCompletion(completion);
         if (seen.taken == ONE_BY_ONE) {
-            meetDevice();
+            meetOne();
             waitForSecondLap(slice, Region.slot(BACKLOG, STRIDE));
         }
     }
@@ -92,7 +92,7 @@ abstract class LookAheadRig extends QueueRig implements CompletionHandler {
 
     /** Waits, past the queue, until a slot holds an entry of its second lap. */
     private static void waitForSecondLap(QueueMemory slice, int slot) {
-        for (int spins = 0; (slice.getLongAcquire(slot) & 1) != 0 && spins != QueueRig.SPINS; spins++) {
+        for (int spins = 0; (slice.getLongAcquire(slot) & 1) != 0 && spins != Meeting.SPINS; spins++) {
             Thread.onSpinWait();
         }
     }

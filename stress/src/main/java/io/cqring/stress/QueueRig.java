@@ -9,14 +9,8 @@ import java.util.function.UnaryOperator;
 /**
  * One sample: a fresh shipped queue over recycled memory, with the laps before the race already written and polled. Small
  * (about 1 KB) and quick to make, for there are millions.
- *
- * <p>Actors wait for each other by trying up to {@value #SPINS} times. That puts both on the same few cache lines at the same
- * moment in most samples, and a sample always ends.
  */
-abstract class QueueRig {
-    /** How often an actor tries before it gives up. */
-    static final int SPINS = 200;
-
+abstract class QueueRig extends Meeting {
     final int capacity;
     final int strideBytes;
     final CompletionQueue queue;
@@ -28,9 +22,6 @@ abstract class QueueRig {
 
     /** The real memory. */
     final QueueMemory slice;
-
-    private volatile boolean deviceHere;
-    private volatile boolean hostHere;
 
     /** A queue with {@code laps} laps written and polled, then {@code backlog} entries written. */
     QueueRig(
@@ -69,22 +60,6 @@ abstract class QueueRig {
         }
         if (memory instanceof WeakMemory weak) {
             weak.arm();
-        }
-    }
-
-    /** Device: waits for the host, so that both begin the race together. */
-    final void meetHost() {
-        deviceHere = true;
-        for (int spins = 0; !hostHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
-    }
-
-    /** Host: waits for the device. */
-    final void meetDevice() {
-        hostHere = true;
-        for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
         }
     }
 

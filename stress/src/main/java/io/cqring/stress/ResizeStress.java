@@ -98,7 +98,7 @@ public class ResizeStress {
         }
 
         final void writeThree() {
-            meetHost();
+            meetOther();
             written = write(first) ? 1 : 0;
             for (int looks = 0; looks != LOOKS; looks++) {
                 writer.flush(); // answers the command, if it has come
@@ -111,7 +111,7 @@ public class ResizeStress {
         }
 
         final void resizeAndPoll() {
-            meetDevice();
+            meetOne();
             queue.resize(2, ring);
             for (int spins = 0; seen.taken != 3 && spins != SPINS; spins++) {
                 queue.poll(seen, 2);
@@ -142,12 +142,12 @@ public class ResizeStress {
         }
 
         final void writeOne() {
-            meetHost();
+            meetOther();
             write(first);
         }
 
         final void cancel() {
-            meetDevice();
+            meetOne();
             cancelled = queue.cancelResize() ? 1 : 0;
         }
 

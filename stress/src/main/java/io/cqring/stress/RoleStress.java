@@ -107,14 +107,6 @@ public class RoleStress {
             super(2, 64, Fill.WRITE, 0, backlog, OverrunPolicy.BACKPRESSURE, UnaryOperator.identity());
         }
 
-        /**
-         * Before the race jcstress tries the actors out, with threads that may end before the other's begins. A role whose
-         * player has ended is free, so both would rightly get in.
-         */
-        private static boolean rehearsal() {
-            return Thread.currentThread().getName().contains("Check_");
-        }
-
         final int pollOne(boolean release) {
             if (rehearsal()) {
                 return 0;
@@ -204,14 +196,14 @@ public class RoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOne(false);
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOne(false);
         }
 
@@ -236,14 +228,14 @@ public class RoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOne(true);
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOne(true);
         }
 
@@ -268,14 +260,14 @@ public class RoleStress {
         /** Writes. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = writeOne(1, false);
         }
 
         /** Writes. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = writeOne(2, false);
         }
 
@@ -300,14 +292,14 @@ public class RoleStress {
         /** Writes. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = writeOne(1, true);
         }
 
         /** Writes. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = writeOne(2, true);
         }
 
@@ -332,14 +324,14 @@ public class RoleStress {
         /** Polls. */
         @Actor
         public void one(III_Result result) {
-            meetHost();
+            meetOther();
             result.r1 = pollOneUnguarded();
         }
 
         /** Polls. */
         @Actor
         public void other(III_Result result) {
-            meetDevice();
+            meetOne();
             result.r2 = pollOneUnguarded();
         }
 

@@ -257,7 +257,7 @@ final class ShareRig {
 
     /** Polls until so many entries were there, or too often. */
     void pollOneUntil(int count) {
-        for (int spins = 0; seenByOne.taken < count && spins != QueueRig.SPINS; spins++) {
+        for (int spins = 0; seenByOne.taken < count && spins != Meeting.SPINS; spins++) {
             one.poll(seenByOne, capacity);
         }
         one.release();
@@ -266,7 +266,7 @@ final class ShareRig {
     /** Writes so many entries, or tries too often. */
     void writeWhenFree(int count) {
         int written = 0;
-        for (int spins = 0; written != count && spins != QueueRig.SPINS; spins++) {
+        for (int spins = 0; written != count && spins != Meeting.SPINS; spins++) {
             if (write()) {
                 written++;
             }

@@ -80,7 +80,7 @@ public class StateStress {
         }
 
         final void writeUntilRefused(IIII_Result result) {
-            meetHost();
+            meetOther();
             int written = 0;
             while (written != 2 && write(first + written)) {
                 written++;
@@ -92,7 +92,7 @@ public class StateStress {
         abstract boolean take();
 
         final void takeUntilEnd(IIII_Result result) {
-            meetDevice();
+            meetOne();
             int end = 0;
             try {
                 for (int spins = 0; end == 0 && spins != SPINS; spins++) {
@@ -189,13 +189,13 @@ public class StateStress {
         }
 
         final void closeAndTell() {
-            meetHost();
+            meetOther();
             queue.close();
             closed = true;
         }
 
         final void call(II_Result result, Runnable call) {
-            meetDevice();
+            meetOne();
             result.r1 = closed ? 1 : 0;
             try {
                 call.run();
@@ -335,7 +335,7 @@ public class StateStress {
         /** Overruns. */
         @Actor
         public void device(IIII_Result result) {
-            meetHost();
+            meetOther();
             int staged = 0;
             while (staged != 3 && Entry.stage(writer, first + staged)) {
                 staged++;

@@ -52,8 +52,7 @@ public class VendorEventStress {
     private static final int NUMBERS = 256;
     private static final int OWNER = 264;
 
-    abstract static class Rig implements EventHandler {
-        private static final int SPINS = QueueRig.SPINS;
+    abstract static class Rig extends Meeting implements EventHandler {
         private static final int LAST = 3;
         private static final int LOST = 1 << 2;
 
@@ -63,8 +62,6 @@ public class VendorEventStress {
         private final VendorEventQueue events;
         private int taken;
         private int wrong;
-        private volatile boolean deviceHere;
-        private volatile boolean hostHere;
         private volatile boolean deviceDone;
 
         Rig(UnaryOperator<QueueMemory> weakener) {
@@ -91,10 +88,7 @@ public class VendorEventStress {
             if (memory instanceof VendorTwin twin) {
                 twin.isDevice();
             }
-            deviceHere = true;
-            for (int spins = 0; !hostHere && spins != SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOther();
             int next = 1;
             for (int spins = 0; next <= LAST && spins != SPINS; spins++) {
                 if (events.post(number(next), toggle(next))) {
@@ -108,10 +102,7 @@ public class VendorEventStress {
             if (memory instanceof VendorTwin twin) {
                 twin.isHost();
             }
-            hostHere = true;
-            for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOne();
             for (int spins = 0; taken != LAST && spins != SPINS; spins++) {
                 events.poll(this, 1);
             }

@@ -55,16 +55,13 @@ public class VendorOverrunStress {
     /** Beside the queue: what the lost event is about. */
     private static final int MATTER = 128 + 128 + 64;
 
-    abstract static class Rig {
-        private static final int SPINS = QueueRig.SPINS;
+    abstract static class Rig extends Meeting {
         private static final DeviceEvent EVENT = DeviceEvent.of(EventType.SRQ_RQ_LIMIT, 1);
 
         private final QueueMemory slice = Slices.take();
         private final QueueMemory interruptSlice = Slices.take();
         private final QueueMemory memory;
         private final VendorAsyncQueue events;
-        private volatile boolean deviceHere;
-        private volatile boolean hostHere;
 
         Rig(UnaryOperator<QueueMemory> weakener) {
             memory = weakener.apply(slice);
@@ -77,19 +74,13 @@ public class VendorOverrunStress {
             if (memory instanceof VendorTwin twin) {
                 twin.isDevice();
             }
-            deviceHere = true;
-            for (int spins = 0; !hostHere && spins != SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOther();
             memory.putLong(MATTER, 1);
             events.post(EVENT);
         }
 
         final void look(II_Result result) {
-            hostHere = true;
-            for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
-                Thread.onSpinWait();
-            }
+            meetOne();
             boolean told = false;
             for (int spins = 0; !told && spins != SPINS; spins++) {
                 told = events.takeOverrun();

@@ -17,9 +17,7 @@ import java.util.function.UnaryOperator;
  * from n, and neighbours are of different queue pairs. The host's end belongs to the thread that plays the host, so nothing is polled before
  * the race.
  */
-abstract class VendorRig implements CompletionHandler {
-    static final int SPINS = QueueRig.SPINS;
-
+abstract class VendorRig extends Meeting implements CompletionHandler {
     /** Bit of {@link #wrong}: the tag, or another queue pair's entry. */
     static final int TAG = 1;
 
@@ -82,8 +80,6 @@ abstract class VendorRig implements CompletionHandler {
 
     private final QueueMemory slice;
     private final QueueMemory scratch;
-    private volatile boolean deviceHere;
-    private volatile boolean hostHere;
 
     VendorRig(BiFunction<QueueMemory, QueueMemory, VendorQueue> make, UnaryOperator<QueueMemory> weakener) {
         this.slice = Slices.OF_VENDORS.lend();
@@ -137,11 +133,8 @@ abstract class VendorRig implements CompletionHandler {
         if (memory instanceof VendorTwin twin) {
             twin.isDevice();
         }
-        deviceHere = true;
-        for (int spins = 0; !hostHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
-        return hostHere;
+        meetOther();
+        return isOtherHere();
     }
 
     /** Host: waits for the device. */
@@ -149,10 +142,7 @@ abstract class VendorRig implements CompletionHandler {
         if (memory instanceof VendorTwin twin) {
             twin.isHost();
         }
-        hostHere = true;
-        for (int spins = 0; !deviceHere && spins != SPINS; spins++) {
-            Thread.onSpinWait();
-        }
+        meetOne();
     }
 
     /** Ends the sample: its memory goes to the next one. */

@@ -134,7 +134,7 @@ public class WakeStress {
         }
     }
 
-    abstract static class Rig {
+    abstract static class Rig extends Meeting {
         final Watched memory;
         final Interrupt interrupt;
 
@@ -142,27 +142,11 @@ public class WakeStress {
         int matter;
 
         private final QueueMemory slice;
-        private volatile boolean oneHere;
-        private volatile boolean otherHere;
 
         Rig(Function<QueueMemory, Watched> watch) {
             this.slice = Slices.take();
             this.memory = watch.apply(slice);
             this.interrupt = new Interrupt(memory, null);
-        }
-
-        final void meetOther() {
-            oneHere = true;
-            for (int spins = 0; !otherHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
-        }
-
-        final void meetOne() {
-            otherHere = true;
-            for (int spins = 0; !oneHere && spins != QueueRig.SPINS; spins++) {
-                Thread.onSpinWait();
-            }
         }
 
         /** Looks as a thread that is about to sleep does: 1 if it need not, 0 if it would sleep, -1 if it was refused. */

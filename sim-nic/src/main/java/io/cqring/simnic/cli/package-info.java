@@ -1,5 +1,6 @@
 /**
- * The command line, and the one program behind it: {@code run}.
+ * The command line, and the programs behind it: {@code run}, below; {@code simulate}, {@code perf}, {@code mlx5-device}, each a command with what it
+ * needs ({@code Simulation}, {@code PerfRig}, {@code Mlx5Script}).
  *
  * <pre>
  *   Main ──► RunCommand ──► RunOptions (checked)         WorkloadRun: the threads, when they post, poll and wait

@@ -3,7 +3,6 @@ package io.cqring.simnic.qp;
 import io.cqring.cq.Completion;
 import io.cqring.cq.CqeOpcode;
 import io.cqring.memory.QueueMemory;
-import io.cqring.ring.RingGeometry;
 
 /**
  * Host side of a queue pair: posts work requests into off-heap rings and rings the doorbells. Got from
@@ -24,35 +23,14 @@ import io.cqring.ring.RingGeometry;
  * <p>A message has 0 to 2^31 bytes. With 0 bytes, addresses and keys are not looked at.
  */
 public final class QueuePair implements PostedWork {
-    private static final int COUNTER_MASK = 0xFF_FFFF;
-
     private final int number;
     private final QpType type;
     private final SharedReceiveQueue shared;
     private final QueueMemory memory;
     private final QueueMemory uarPage;
     private final int uarRegister;
-    private final RingGeometry sendQueue;
-    private final RingGeometry receiveQueue;
-
-    /** Entries ever posted and retired; plain, of the posting thread. */
-    private long sendsPosted;
-
-    private long sendsRetired;
-    private long receivesPosted;
-    private long receivesRetired;
-
-    /**
-     * For the device's control path: a reliable connection with receives of its own.
-     *
-     * @param number      queue pair number, 24 bits
-     * @param qpMemory    memory shared with the device
-     * @param uarPage     the device's page of doorbell registers
-     * @param uarRegister offset of this queue pair's register there
-     */
-    public QueuePair(int number, QpMemory qpMemory, QueueMemory uarPage, int uarRegister) {
-        this(number, QpType.RC, null, qpMemory, uarPage, uarRegister);
-    }
+    private final WorkQueue sends;
+    private final WorkQueue receives;
 
     /**
      * For the device's control path.
@@ -77,8 +55,8 @@ public final class QueuePair implements PostedWork {
         this.memory = qpMemory.memory();
         this.uarPage = uarPage;
         this.uarRegister = uarRegister;
-        this.sendQueue = qpMemory.sendQueue();
-        this.receiveQueue = qpMemory.receiveQueue();
+        this.sends = new WorkQueue(memory, qpMemory.sendQueue());
+        this.receives = new WorkQueue(memory, qpMemory.receiveQueue());
     }
 
     /**
@@ -428,19 +406,10 @@ public final class QueuePair implements PostedWork {
             int immediate,
             int flags) {
         requireCanPost(opcode, flags);
-        if (type == QpType.UD) {
-            throw new IllegalStateException(
-                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
-        }
+        requireConnected();
         requireLength(length);
-        final long sequence = sendsPosted;
-        if (sequence - sendsRetired == sendQueue.capacity()) {
-            return false;
-        }
-        store(
-                memory,
-                sendQueue.offset(sequence),
-                WqeLayout.control(opcode, flags, sequence),
+        return sends.put(
+                WqeLayout.control(opcode, flags, 0),
                 workRequestId,
                 localAddress,
                 WqeLayout.pair(length, lkey),
@@ -448,8 +417,6 @@ public final class QueuePair implements PostedWork {
                 WqeLayout.pair(rkey, immediate),
                 0,
                 0);
-        sendsPosted = sequence + 1;
-        return true;
     }
 
     private boolean postAtomic(
@@ -463,14 +430,8 @@ public final class QueuePair implements PostedWork {
             long swap,
             int flags) {
         requireCanPost(opcode, flags);
-        final long sequence = sendsPosted;
-        if (sequence - sendsRetired == sendQueue.capacity()) {
-            return false;
-        }
-        store(
-                memory,
-                sendQueue.offset(sequence),
-                WqeLayout.control(opcode, flags, sequence),
+        return sends.put(
+                WqeLayout.control(opcode, flags, 0),
                 workRequestId,
                 localAddress,
                 WqeLayout.pair(Long.BYTES, lkey),
@@ -478,8 +439,6 @@ public final class QueuePair implements PostedWork {
                 WqeLayout.pair(rkey, 0),
                 operand,
                 swap);
-        sendsPosted = sequence + 1;
-        return true;
     }
 
     private boolean postDatagram(
@@ -498,14 +457,8 @@ public final class QueuePair implements PostedWork {
                     "only a UD queue pair sends datagrams: QP 0x" + Integer.toHexString(number));
         }
         requireLength(length);
-        final long sequence = sendsPosted;
-        if (sequence - sendsRetired == sendQueue.capacity()) {
-            return false;
-        }
-        store(
-                memory,
-                sendQueue.offset(sequence),
-                WqeLayout.control(opcode, flags, sequence),
+        return sends.put(
+                WqeLayout.control(opcode, flags, 0),
                 workRequestId,
                 localAddress,
                 WqeLayout.pair(length, lkey),
@@ -513,8 +466,6 @@ public final class QueuePair implements PostedWork {
                 WqeLayout.pair(destinationQp, qkey),
                 0,
                 0);
-        sendsPosted = sequence + 1;
-        return true;
     }
 
     private boolean postList(
@@ -533,67 +484,40 @@ public final class QueuePair implements PostedWork {
                     flags);
         }
         requireCanPost(opcode, flags);
-        if (type == QpType.UD) {
-            throw new IllegalStateException(
-                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
-        }
-        final long sequence = sendsPosted;
-        if (!hasRoomForTwo(sendQueue, sequence - sendsRetired)) {
-            return false;
-        }
-        store(
-                memory,
-                sendQueue.offset(sequence),
-                WqeLayout.control(opcode, flags, sequence) | WqeLayout.CHAINED | (list.count - 1) << 16,
-                workRequestId,
-                list.addresses[0],
-                list.lengths[0],
-                remoteAddress,
-                WqeLayout.pair(rkey, immediate),
-                0,
-                0);
-        storeExtension(sendQueue, sequence + 1, list);
-        sendsPosted = sequence + 2;
-        return true;
+        requireConnected();
+        return sends.putList(opcode, flags, workRequestId, list, remoteAddress, WqeLayout.pair(rkey, immediate));
     }
 
     private boolean postInline(int opcode, long workRequestId, byte[] bytes, long remoteAddress, int rkey, int flags) {
         requireCanPost(opcode, flags);
-        if (type == QpType.UD) {
-            throw new IllegalStateException(
-                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
-        }
+        requireConnected();
         if (bytes.length > WqeLayout.MAX_INLINE_BYTES) {
             throw new IllegalArgumentException(
                     "inline data have at most " + WqeLayout.MAX_INLINE_BYTES + " bytes: " + bytes.length);
         }
         final boolean chained = bytes.length > WqeLayout.MAX_SHORT_INLINE_BYTES;
-        final long sequence = sendsPosted;
-        if (chained
-                ? !hasRoomForTwo(sendQueue, sequence - sendsRetired)
-                : sequence - sendsRetired == sendQueue.capacity()) {
+        if (chained && !sends.hasRoomForTwo()) {
             return false;
         }
-        final int slot = sendQueue.offset(sequence);
-        store(
-                memory,
-                slot,
-                WqeLayout.control(opcode, flags | WqeLayout.FLAG_INLINE, sequence) | (chained ? WqeLayout.CHAINED : 0),
+        final int slot = sends.next();
+        if (!sends.put(
+                WqeLayout.control(opcode, flags | WqeLayout.FLAG_INLINE, 0) | (chained ? WqeLayout.CHAINED : 0),
                 workRequestId,
                 0,
                 WqeLayout.pair(bytes.length, 0),
                 remoteAddress,
                 WqeLayout.pair(rkey, 0),
                 0,
-                0);
+                0)) {
+            return false;
+        }
         if (chained) {
-            int extension = sendQueue.offset(sequence + 1);
-            store(memory, extension, WqeLayout.control(WqeOpcode.EXTENSION, 0, sequence + 1), 0, 0, 0, 0, 0, 0, 0);
+            final int extension = sends.next();
+            sends.put(WqeOpcode.EXTENSION, 0, 0, 0, 0, 0, 0, 0);
             memory.putBytes(extension + WqeLayout.EXTENSION_DATA_OFFSET, bytes, 0, bytes.length);
         } else if (bytes.length != 0) {
             memory.putBytes(slot + WqeLayout.RESERVED_OFFSET, bytes, 0, bytes.length);
         }
-        sendsPosted = sequence + (chained ? 2 : 1);
         return true;
     }
 
@@ -610,25 +534,11 @@ public final class QueuePair implements PostedWork {
         }
     }
 
-    private static boolean hasRoomForTwo(RingGeometry ring, long used) {
-        if (ring.capacity() < 2) {
-            throw new IllegalArgumentException("this takes two entries, and the queue has one");
+    private void requireConnected() {
+        if (type == QpType.UD) {
+            throw new IllegalStateException(
+                    "a UD queue pair sends datagrams only: QP 0x" + Integer.toHexString(number));
         }
-        return used <= ring.capacity() - 2;
-    }
-
-    private void storeExtension(RingGeometry ring, long sequence, SgList list) {
-        store(
-                memory,
-                ring.offset(sequence),
-                WqeLayout.control(WqeOpcode.EXTENSION, 0, sequence),
-                list.addresses[1],
-                list.lengths[1],
-                list.addresses[2],
-                list.lengths[2],
-                list.addresses[3],
-                list.lengths[3],
-                0);
     }
 
     /**
@@ -649,28 +559,11 @@ public final class QueuePair implements PostedWork {
                     WqeLayout.high(list.lengths[0]));
         }
         requireCanReceive();
-        final long sequence = receivesPosted;
-        if (!hasRoomForTwo(receiveQueue, sequence - receivesRetired)) {
-            return false;
-        }
-        store(
-                memory,
-                receiveQueue.offset(sequence),
-                WqeLayout.control(WqeOpcode.RECV, 0, sequence) | WqeLayout.CHAINED | (list.count - 1) << 16,
-                workRequestId,
-                list.addresses[0],
-                list.lengths[0],
-                0,
-                0,
-                0,
-                0);
-        storeExtension(receiveQueue, sequence + 1, list);
-        receivesPosted = sequence + 2;
-        return true;
+        return receives.putList(WqeOpcode.RECV, 0, workRequestId, list, 0, 0);
     }
 
     private void requireCanReceive() {
-        if (stateCode() == 0) {
+        if (!state().canPostReceive()) {
             throw wrongState("receives cannot be posted");
         }
         if (shared != null) {
@@ -693,36 +586,7 @@ public final class QueuePair implements PostedWork {
     public boolean postRecv(long workRequestId, long localAddress, long length, int lkey) {
         requireCanReceive();
         requireLength(length);
-        final long sequence = receivesPosted;
-        if (sequence - receivesRetired == receiveQueue.capacity()) {
-            return false;
-        }
-        store(
-                memory,
-                receiveQueue.offset(sequence),
-                WqeLayout.control(WqeOpcode.RECV, 0, sequence),
-                workRequestId,
-                localAddress,
-                WqeLayout.pair(length, lkey),
-                0,
-                0,
-                0,
-                0);
-        receivesPosted = sequence + 1;
-        return true;
-    }
-
-    /** Stores all eight words: nothing of the last lap is left. Plain; the doorbell publishes them. */
-    static void store(
-            QueueMemory memory, int slot, long w0, long w1, long w2, long w3, long w4, long w5, long w6, long w7) {
-        memory.putLong(slot, w0);
-        memory.putLong(slot + 8, w1);
-        memory.putLong(slot + 16, w2);
-        memory.putLong(slot + 24, w3);
-        memory.putLong(slot + 32, w4);
-        memory.putLong(slot + 40, w5);
-        memory.putLong(slot + 48, w6);
-        memory.putLong(slot + 56, w7);
+        return receives.put(WqeOpcode.RECV, workRequestId, localAddress, WqeLayout.pair(length, lkey), 0, 0, 0, 0);
     }
 
     static void requireLength(long length) {
@@ -743,10 +607,10 @@ public final class QueuePair implements PostedWork {
         // Edge DOORBELL, host end: payload and entries, then the record that counts them. Partner:
         // DeviceQp.readSendDoorbell. Weaker: the device executes an entry of which it sees old words. Shown by
         // DoorbellTest.
-        memory.putLongRelease(QpMemory.SEND_DOORBELL, sendsPosted);
+        memory.putLongRelease(QpMemory.SEND_DOORBELL, sends.posted());
         // Edge DOORBELL again: the record, then the register that says "look at it". Partner: Device.scanDoorbells.
         // Weaker: the device looks too early, finds the old record and never looks again.
-        uarPage.putLongRelease(uarRegister, sendsPosted);
+        uarPage.putLongRelease(uarRegister, sends.posted());
     }
 
     /**
@@ -754,7 +618,7 @@ public final class QueuePair implements PostedWork {
      */
     public void ringReceiveDoorbell() {
         // Edge DOORBELL, host end, as above. Partner: ReceiveQueue.readDoorbell.
-        memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, receivesPosted);
+        memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, receives.posted());
     }
 
     /**
@@ -776,12 +640,7 @@ public final class QueuePair implements PostedWork {
      * @return slots freed; 0 if no such entry is outstanding
      */
     public int retireSend(int wqeCounter) {
-        int count = distance(wqeCounter, sendsRetired);
-        if (count >= sendsPosted - sendsRetired) {
-            return 0;
-        }
-        sendsRetired += count + 1;
-        return count + 1;
+        return sends.retire(wqeCounter);
     }
 
     /**
@@ -791,16 +650,7 @@ public final class QueuePair implements PostedWork {
      * @return slots freed, 1 if no completion was left out; 0 if no such entry is outstanding
      */
     public int retireReceive(int wqeCounter) {
-        int count = distance(wqeCounter, receivesRetired);
-        if (count >= receivesPosted - receivesRetired) {
-            return 0;
-        }
-        receivesRetired += count + 1;
-        return count + 1;
-    }
-
-    private static int distance(int wqeCounter, long retired) {
-        return (wqeCounter - (int) retired) & COUNTER_MASK;
+        return receives.retire(wqeCounter);
     }
 
     /**
@@ -809,7 +659,7 @@ public final class QueuePair implements PostedWork {
      * @return free slots
      */
     public int freeSends() {
-        return sendQueue.capacity() - (int) (sendsPosted - sendsRetired);
+        return sends.free();
     }
 
     /**
@@ -818,7 +668,7 @@ public final class QueuePair implements PostedWork {
      * @return free slots
      */
     public int freeReceives() {
-        return receiveQueue.capacity() - (int) (receivesPosted - receivesRetired);
+        return receives.free();
     }
 
     /**
@@ -828,7 +678,7 @@ public final class QueuePair implements PostedWork {
      */
     @Override
     public long sendsPosted() {
-        return sendsPosted;
+        return sends.posted();
     }
 
     /**
@@ -838,38 +688,37 @@ public final class QueuePair implements PostedWork {
      */
     @Override
     public long receivesPosted() {
-        return receivesPosted;
+        return receives.posted();
     }
 
     @Override
     public long sendTag(long sequence) {
-        return memory.getLong(first(sendQueue, sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+        return sends.tag(sequence);
     }
 
     @Override
     public long receiveTag(long sequence) {
-        return memory.getLong(first(receiveQueue, sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+        return receives.tag(sequence);
     }
 
     @Override
     public boolean isSignaled(long sequence) {
-        return !sendGoesOn(sequence)
-                && (WqeLayout.flags(memory.getLong(first(sendQueue, sequence))) & WqeLayout.FLAG_SIGNALED) != 0;
+        return !sends.goesOn(sequence) && (WqeLayout.flags(sends.control(sequence)) & WqeLayout.FLAG_SIGNALED) != 0;
     }
 
     @Override
     public int sendOpcode(long sequence) {
-        return WqeLayout.opcode(memory.getLong(first(sendQueue, sequence)));
+        return WqeLayout.opcode(sends.control(sequence));
     }
 
     @Override
     public boolean sendGoesOn(long sequence) {
-        return WqeLayout.isChained(memory.getLong(sendQueue.offset(sequence)));
+        return sends.goesOn(sequence);
     }
 
     @Override
     public boolean receiveGoesOn(long sequence) {
-        return WqeLayout.isChained(memory.getLong(receiveQueue.offset(sequence)));
+        return receives.goesOn(sequence);
     }
 
     @Override
@@ -882,21 +731,13 @@ public final class QueuePair implements PostedWork {
         return type == QpType.UD;
     }
 
-    /** Where the request that an entry belongs to begins. */
-    private int first(RingGeometry queue, long sequence) {
-        final int slot = queue.offset(sequence);
-        return WqeLayout.opcode(memory.getLong(slot)) == WqeOpcode.EXTENSION ? queue.offset(sequence - 1) : slot;
-    }
-
     /**
      * Forgets all that was posted, doorbells included. For {@code SimNic}, once the device has put the queue pair
      * into RESET; at any other time the device finds doorbells that went backwards and puts it into ERR.
      */
     public void clear() {
-        sendsPosted = 0;
-        sendsRetired = 0;
-        receivesPosted = 0;
-        receivesRetired = 0;
+        sends.clear();
+        receives.clear();
         // Edge DOORBELL, host end: records first, then the register, as when ringing. The device does not look at
         // them in RESET; it starts from 0 when the queue pair leaves it.
         memory.putLongRelease(QpMemory.SEND_DOORBELL, 0);

@@ -1,7 +1,6 @@
 package io.cqring.simnic.qp;
 
 import io.cqring.memory.QueueMemory;
-import io.cqring.ring.RingGeometry;
 
 /**
  * Host side of a shared receive queue (SRQ): receives that any of several queue pairs may consume, in the order in which they were posted.
@@ -16,17 +15,12 @@ import io.cqring.ring.RingGeometry;
  * <p>When a queue pair fails, its receives stay here: they are not flushed, others use them. One piece of memory per entry.
  */
 public final class SharedReceiveQueue {
-    private static final int COUNTER_MASK = 0xFF_FFFF;
-
     private final int number;
     private final QueueMemory memory;
-    private final RingGeometry ring;
+    private final WorkQueue receives;
 
-    /** Which slots have been retired, of those from {@code retired} on. */
+    /** Which slots have been retired, of those that are not free yet. */
     private final boolean[] done;
-
-    private long posted;
-    private long retired;
 
     /**
      * For the device's control path.
@@ -37,8 +31,8 @@ public final class SharedReceiveQueue {
     public SharedReceiveQueue(int number, QpMemory memory) {
         this.number = number;
         this.memory = memory.memory();
-        this.ring = memory.receiveQueue();
-        this.done = new boolean[ring.capacity()];
+        this.receives = new WorkQueue(this.memory, memory.receiveQueue());
+        this.done = new boolean[receives.capacity()];
     }
 
     /**
@@ -62,29 +56,13 @@ public final class SharedReceiveQueue {
      */
     public boolean postRecv(long workRequestId, long localAddress, long length, int lkey) {
         QueuePair.requireLength(length);
-        final long sequence = posted;
-        if (sequence - retired == ring.capacity()) {
-            return false;
-        }
-        QueuePair.store(
-                memory,
-                ring.offset(sequence),
-                WqeLayout.control(WqeOpcode.RECV, 0, sequence),
-                workRequestId,
-                localAddress,
-                WqeLayout.pair(length, lkey),
-                0,
-                0,
-                0,
-                0);
-        posted = sequence + 1;
-        return true;
+        return receives.put(WqeOpcode.RECV, workRequestId, localAddress, WqeLayout.pair(length, lkey), 0, 0, 0, 0);
     }
 
     /** Shows the device all receives posted so far. */
     public void ringDoorbell() {
         // Edge DOORBELL, host end, as QueuePair.ringReceiveDoorbell. Partner: ReceiveQueue.readDoorbell.
-        memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, posted);
+        memory.putLongRelease(QpMemory.RECEIVE_DOORBELL, receives.posted());
     }
 
     /**
@@ -94,20 +72,16 @@ public final class SharedReceiveQueue {
      * @return true; false if the entry is not outstanding: the completion is a duplicate, or a vendor's driver has retired it
      */
     public boolean retire(int wqeCounter) {
-        final int ahead = (wqeCounter - (int) retired) & COUNTER_MASK;
-        if (ahead >= posted - retired) {
-            return false;
-        }
-        final int slot = (int) (retired + ahead) & (done.length - 1);
-        if (done[slot]) {
+        final int ahead = receives.ahead(wqeCounter);
+        final int slot = ((int) receives.retired() + ahead) & (done.length - 1);
+        if (ahead >= receives.outstanding() || done[slot]) {
             return false;
         }
         done[slot] = true;
-        int first = (int) retired & (done.length - 1);
-        while (retired != posted && done[first]) {
-            done[first] = false;
-            retired++;
-            first = (int) retired & (done.length - 1);
+        int first = (int) receives.retired();
+        while (done[first & (done.length - 1)]) {
+            done[first & (done.length - 1)] = false;
+            receives.retire(first++);
         }
         return true;
     }
@@ -118,7 +92,7 @@ public final class SharedReceiveQueue {
      * @return its depth
      */
     public int depth() {
-        return ring.capacity();
+        return receives.capacity();
     }
 
     /**
@@ -128,8 +102,9 @@ public final class SharedReceiveQueue {
      * @return how many were posted before it; negative if nothing was ever posted there
      */
     public long sequence(int index) {
-        final long next = retired + ((index - (int) retired) & (ring.capacity() - 1));
-        return next < posted ? next : next - ring.capacity();
+        final long first = receives.retired();
+        final long next = first + ((index - (int) first) & (done.length - 1));
+        return next < receives.posted() ? next : next - done.length;
     }
 
     /**
@@ -139,7 +114,7 @@ public final class SharedReceiveQueue {
      * @return 64 bits
      */
     public long tag(long sequence) {
-        return memory.getLong(ring.offset(sequence) + WqeLayout.WORK_REQUEST_ID_OFFSET);
+        return receives.tag(sequence);
     }
 
     /**
@@ -148,7 +123,7 @@ public final class SharedReceiveQueue {
      * @return free slots
      */
     public int free() {
-        return ring.capacity() - (int) (posted - retired);
+        return receives.free();
     }
 
     @Override

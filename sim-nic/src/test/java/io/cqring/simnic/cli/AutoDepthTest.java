@@ -3,18 +3,12 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.Sabotage;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,81 +24,39 @@ import org.junit.jupiter.params.provider.CsvSource;
  * queue 16 + 16 = 32 completions. In an all_to_all it has R-1 peers, and a pass brings 32 (R-1).
  */
 class AutoDepthTest {
-    private static final List<String> FAULTS =
-            List.of("lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns");
-
     @TempDir
     private Path folder;
 
-    private record Outcome(int exitCode, JsonNode json, String err) {
-        Map<String, Long> risen() {
-            Map<String, Long> risen = new LinkedHashMap<>();
-            for (String counter : FAULTS) {
-                if (json.get(counter).asLong() != 0) {
-                    risen.put(counter, json.get(counter).asLong());
-                }
-            }
-            return risen;
-        }
-
-        int depth(String which) {
-            return json.get(which).asInt();
-        }
+    private static String[] times(int count, String line) {
+        return Collections.nCopies(count, line).toArray(String[]::new);
     }
 
-    private Path workload(String... lines) throws IOException {
-        return Files.writeString(folder.resolve("hand.csv"), "comm_type,msg_size\n" + String.join("\n", lines) + "\n");
+    private static Ran run(DeviceFaults faults, boolean stepped, Path workload, String options) {
+        return Ran.of(new RunCommand(faults, stepped), workload, "--depth=auto " + options);
     }
 
-    private static List<String> times(int count, String line) {
-        return Collections.nCopies(count, line);
-    }
-
-    private static Outcome run(DeviceFaults faults, boolean stepped, Path workload, String... more) throws IOException {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        List<String> args = new ArrayList<>(
-                List.of("run", "--json", "--depth", "auto", "--workload", workload.toString(), "--chunk", "1000"));
-        args.addAll(List.of(more));
-        int exitCode = Main.execute(
-                new RunCommand(faults, stepped),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
-                args.toArray(String[]::new));
-        return new Outcome(exitCode, new ObjectMapper().readTree(out.toString()), err.toString());
-    }
-
-    private static Outcome runClean(boolean stepped, long completions, Path workload, String... more)
-            throws IOException {
-        Outcome outcome = run(DeviceFaults.NONE, stepped, workload, more);
-        assertEquals("", outcome.err());
-        assertEquals(Map.of(), outcome.risen(), outcome.json()::toString);
-        assertEquals(completions, outcome.json().get("completions").asLong());
-        assertEquals(0, outcome.exitCode());
-        return outcome;
+    private static Ran runClean(boolean stepped, long completions, Path workload, String options) {
+        Ran ran = run(DeviceFaults.NONE, stepped, workload, options);
+        assertEquals("", ran.err());
+        assertEquals(Map.of(), ran.risen(), ran::out);
+        assertEquals(completions, ran.count("completions"));
+        assertEquals(0, ran.exitCode());
+        return ran;
     }
 
     /** R = 4, 64 chunks a message, ten times. 32 a pass: 3/4 of 32, not of 64. 96 a pass: 3/4 of 128, not of 256. */
     @Test
     void anAllToAllEndsDeeperThanAnAllReduce() throws IOException {
-        Outcome ring = runClean(
-                true,
-                10 * 2 * 24 * 64,
-                workload(times(10, "CommType.all_reduce,256000").toArray(String[]::new)),
-                "--ranks=4");
-        Outcome mesh = runClean(
-                true,
-                10 * 2 * 12 * 64,
-                workload(times(10, "CommType.all_to_all,256000").toArray(String[]::new)),
-                "--ranks=4");
+        Ran ring = runClean(true, 10 * 2 * 24 * 64, Ran.workload(folder, times(10, "all_reduce,256000")), "--ranks=4");
+        Ran mesh = runClean(true, 10 * 2 * 12 * 64, Ran.workload(folder, times(10, "all_to_all,256000")), "--ranks=4");
         for (String which : List.of("cq_depth", "cq_depth_min", "cq_depth_max")) {
-            assertEquals(64, ring.depth(which), ring.json()::toString);
-            assertEquals(256, mesh.depth(which), mesh.json()::toString);
+            assertEquals(64, ring.count(which), ring::out);
+            assertEquals(256, mesh.count(which), mesh::out);
         }
-        assertEquals(4, ring.json().get("cq_resizes").asLong(), "each queue once");
-        assertEquals(4 * 3, mesh.json().get("cq_resizes").asLong(), "each queue to 64, 128 and 256");
-        assertEquals(0, ring.json().get("cqes_refused").asLong(), "32 fit into 32");
-        assertTrue(mesh.json().get("cqes_refused").asLong() > 0, "96 do not");
+        assertEquals(4, ring.count("cq_resizes"), "each queue once");
+        assertEquals(4 * 3, mesh.count("cq_resizes"), "each queue to 64, 128 and 256");
+        assertEquals(0, ring.count("cqes_refused"), "32 fit into 32");
+        assertTrue(mesh.count("cqes_refused") > 0, "96 do not");
     }
 
     /**
@@ -113,14 +65,14 @@ class AutoDepthTest {
      */
     @Test
     void theDepthComesDownAgain() throws IOException {
-        List<String> lines = new ArrayList<>(times(10, "CommType.all_to_all,512000"));
-        lines.addAll(times(6, "CommType.all_reduce,512000"));
-        Outcome outcome =
-                runClean(true, 2 * 64 * (10 * 56 + 6 * 8 * 14), workload(lines.toArray(String[]::new)), "--ranks=8");
-        assertEquals(512, outcome.depth("cq_depth"));
-        assertEquals(256, outcome.depth("cq_depth_min"));
-        assertEquals(256, outcome.depth("cq_depth_max"));
-        assertEquals(8 * (4 + 1), outcome.json().get("cq_resizes").asLong());
+        List<String> lines = new ArrayList<>(List.of(times(10, "all_to_all,512000")));
+        lines.addAll(List.of(times(6, "all_reduce,512000")));
+        Ran ran = runClean(
+                true, 2 * 64 * (10 * 56 + 6 * 8 * 14), Ran.workload(folder, lines.toArray(String[]::new)), "--ranks=8");
+        assertEquals(512, ran.count("cq_depth"));
+        assertEquals(256, ran.count("cq_depth_min"));
+        assertEquals(256, ran.count("cq_depth_max"));
+        assertEquals(8 * (4 + 1), ran.count("cq_resizes"));
     }
 
     /** The queues of the smallest workloads are as deep as they need ever be, and stay so. */
@@ -132,26 +84,25 @@ class AutoDepthTest {
         assertTrue(options.isDepthAuto());
         assertEquals(first, options.firstDepth());
         assertEquals(largest, options.largestDepth());
-        Path path = workload("CommType.all_to_all," + 100_000 * ranks);
-        Outcome outcome =
-                runClean(true, 2L * ranks * (ranks - 1) * 100, path, "--ranks=" + ranks, "--window=" + window);
-        assertTrue(outcome.depth("cq_depth_min") >= first, outcome.json()::toString);
-        assertTrue(outcome.depth("cq_depth") <= largest, outcome.json()::toString);
+        Path path = Ran.workload(folder, "all_to_all," + 100_000 * ranks);
+        Ran ran = runClean(true, 2L * ranks * (ranks - 1) * 100, path, "--ranks=" + ranks + " --window=" + window);
+        assertTrue(ran.count("cq_depth_min") >= first, ran::out);
+        assertTrue(ran.count("cq_depth") <= largest, ran::out);
     }
 
     @ParameterizedTest
     @CsvSource({"1,32", "2,64", "3,128", "64,32", "64,64", "64,128"})
     void everyWindowAndEntrySizeRunsCleanOnADeviceOfItsOwnThread(String window, String cqe) throws IOException {
-        Path path = workload("CommType.all_reduce,400000", "CommType.broadcast,100000", "CommType.all_to_all,400000");
-        runClean(false, 2 * 100 * (24 + 3 + 12), path, "--ranks=4", "--window=" + window, "--cqe=" + cqe);
+        Path path = Ran.handWorkload(folder);
+        runClean(false, Ran.HAND_COMPLETIONS, path, "--ranks=4 --window=" + window + " --cqe=" + cqe);
     }
 
     private void assertRaisesOne(Sabotage sabotage, String counter, boolean stepped) throws IOException {
-        Path path = workload("CommType.all_to_all,400000", "CommType.broadcast,100000", "CommType.all_reduce,400000");
-        Outcome outcome = run(sabotage, stepped, path, "--ranks=4");
+        Path path = Ran.workload(folder, "all_to_all,400000", "broadcast,100000", "all_reduce,400000");
+        Ran ran = run(sabotage, stepped, path, "--ranks=4");
         assertTrue(sabotage.hasStruck(), "the device behaved");
-        assertEquals(Map.of(counter, 1L), outcome.risen(), () -> sabotage + ": " + outcome.json());
-        assertEquals(1, outcome.exitCode());
+        assertEquals(Map.of(counter, 1L), ran.risen(), () -> sabotage + ": " + ran.json());
+        assertEquals(1, ran.exitCode());
     }
 
     /** As with a given depth: a device that misbehaves once raises its counter by one, and no other, while queues fill and move. */
@@ -180,12 +131,7 @@ class AutoDepthTest {
     }
 
     private static void assertRefused(String line, String... args) {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        int exitCode = Main.execute(new RunCommand(), new PrintWriter(out, true), new PrintWriter(err, true), args);
-        assertEquals("cqring: " + line, err.toString().strip());
-        assertEquals("", out.toString());
-        assertEquals(2, exitCode);
+        Ran.of(new RunCommand(), args).assertRefused(line);
     }
 
     @Test
@@ -202,22 +148,17 @@ class AutoDepthTest {
 
     @Test
     void aPersonIsToldTheDepths() throws IOException {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        Path path = workload(times(10, "CommType.all_reduce,256000").toArray(String[]::new));
-        int exitCode = Main.execute(
+        Path path = Ran.workload(folder, times(10, "all_reduce,256000"));
+        Ran ran = Ran.of(
                 new RunCommand(DeviceFaults.NONE, true),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
                 "run",
                 "--depth=auto",
                 "--ranks=4",
                 "--chunk=1000",
                 "--workload=" + path);
-        assertEquals(0, exitCode, err::toString);
-        assertTrue(out.toString().contains("4 x at most 64 entries of 64 bytes"), out::toString);
+        assertEquals(0, ran.exitCode(), ran.err());
+        assertTrue(ran.out().contains("4 x at most 64 entries of 64 bytes"), ran::out);
         assertTrue(
-                out.toString().contains("auto: 32 to 512, at the end 64, resized 4 times, NIC held back 0 times"),
-                out::toString);
+                ran.out().contains("auto: 32 to 512, at the end 64, resized 4 times, NIC held back 0 times"), ran::out);
     }
 }

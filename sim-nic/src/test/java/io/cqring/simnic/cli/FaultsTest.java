@@ -3,16 +3,9 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cqring.simnic.fault.DeviceFaults;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -26,120 +19,84 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** {@code run --fault}: each fault does the damage it says, as often as it struck, and no other. */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class FaultsTest {
-    private static final List<String> DAMAGE =
-            List.of("lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns", "lost_wakeups");
-
-    /** R = 4, chunks of 1000: 24 messages of 100 chunks, 3 of 100, 12 of 100. */
-    private static final long COMPLETIONS = 2 * 100 * (24 + 3 + 12);
-
     @TempDir
     private Path folder;
 
-    private record Outcome(int exitCode, JsonNode json, String err) {
-        Map<String, Long> damage() {
-            Map<String, Long> risen = new LinkedHashMap<>();
-            for (String counter : DAMAGE) {
-                if (json.get(counter).asLong() != 0) {
-                    risen.put(counter, json.get(counter).asLong());
-                }
-            }
-            return risen;
-        }
-
-        long struck(String fault) {
-            return json.get("faults").get(fault).asLong();
-        }
-
-        long completions() {
-            return json.get("completions").asLong();
-        }
+    private Ran run(boolean stepped, String options) throws IOException {
+        return Ran.of(new RunCommand(DeviceFaults.NONE, stepped), Ran.handWorkload(folder), "--ranks=4 " + options);
     }
 
-    private Outcome run(boolean stepped, String options) throws IOException {
-        Path workload = folder.resolve("hand.csv");
-        Files.writeString(
-                workload,
-                "comm_type,msg_size\nCommType.all_reduce,400000\nCommType.broadcast,100000\nCommType.all_to_all,400000\n");
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        List<String> args = new ArrayList<>(
-                List.of("run", "--json", "--ranks=4", "--chunk=1000", "--workload", workload.toString()));
-        args.addAll(List.of(options.split(" ", -1)));
-        int exitCode = Main.execute(
-                new RunCommand(DeviceFaults.NONE, stepped),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
-                args.toArray(String[]::new));
-        return new Outcome(
-                exitCode, exitCode == 2 ? null : new ObjectMapper().readTree(out.toString()), err.toString());
+    private static long struck(Ran ran, String fault) {
+        return ran.json().get("faults").get(fault).asLong();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"1", "2", "3"})
     void aLostEntryIsLostOnceAndNothingElse(String seed) throws IOException {
-        Outcome outcome = run(true, "--fault completer-abort:500 --seed " + seed);
-        long struck = outcome.struck("completer-abort");
+        Ran ran = run(true, "--fault completer-abort:500 --seed " + seed);
+        long struck = struck(ran, "completer-abort");
         assertTrue(struck > 0);
-        assertEquals(Map.of("lost", struck), outcome.damage());
-        assertEquals(COMPLETIONS - struck, outcome.completions());
-        assertEquals(1, outcome.exitCode());
+        assertEquals(Map.of("lost", struck), ran.risen());
+        assertEquals(Ran.HAND_COMPLETIONS - struck, ran.count("completions"));
+        assertEquals(1, ran.exitCode());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"1", "2", "3"})
     void aDoubledEntryIsADuplicate(String seed) throws IOException {
-        Outcome outcome = run(true, "--fault duplicate-entry:500 --seed " + seed);
-        assertTrue(outcome.struck("duplicate-entry") > 0);
-        assertEquals(Map.of("duplicated", outcome.struck("duplicate-entry")), outcome.damage());
-        assertEquals(COMPLETIONS, outcome.completions());
-        assertEquals(1, outcome.exitCode());
+        Ran ran = run(true, "--fault duplicate-entry:500 --seed " + seed);
+        assertTrue(struck(ran, "duplicate-entry") > 0);
+        assertEquals(Map.of("duplicated", struck(ran, "duplicate-entry")), ran.risen());
+        assertEquals(Ran.HAND_COMPLETIONS, ran.count("completions"));
+        assertEquals(1, ran.exitCode());
     }
 
     /** Its body is that of another completion: that one comes twice, or where nobody waits for it; its own never comes. */
     @ParameterizedTest
     @ValueSource(strings = {"1", "2", "3"})
     void aTornEntryIsLostAndShowsAnother(String seed) throws IOException {
-        Outcome outcome = run(true, "--fault torn-entry:500 --seed " + seed);
-        long struck = outcome.struck("torn-entry");
-        Map<String, Long> damage = outcome.damage();
+        Ran ran = run(true, "--fault torn-entry:500 --seed " + seed);
+        long struck = struck(ran, "torn-entry");
+        Map<String, Long> damage = ran.risen();
         assertTrue(struck > 0);
         assertEquals(struck, damage.get("lost"), damage::toString);
         assertEquals(
                 struck, damage.getOrDefault("duplicated", 0L) + damage.getOrDefault("errors", 0L), damage::toString);
-        assertEquals(COMPLETIONS - struck, outcome.completions());
-        assertEquals(1, outcome.exitCode());
+        assertEquals(Ran.HAND_COMPLETIONS - struck, ran.count("completions"));
+        assertEquals(1, ran.exitCode());
     }
 
     @ParameterizedTest
     @CsvSource({"drop-event, 1", "drop-event, 2", "drop-arm, 1", "drop-arm, 2"})
     void anEventThatIsNotRaisedIsALostWakeUpAndLosesNoCompletion(String fault, String seed) throws IOException {
-        Outcome outcome = run(true, "--mode event --fault " + fault + ":40 --seed " + seed);
-        long struck = outcome.struck(fault);
+        Ran ran = run(true, "--mode event --fault " + fault + ":40 --seed " + seed);
+        long struck = struck(ran, fault);
         assertTrue(struck > 0);
         // Several in a row, with nothing to wake up for between them, are found together.
-        assertTrue(outcome.damage().containsKey("lost_wakeups"), outcome.json()::toString);
-        assertTrue(outcome.json().get("lost_wakeups").asLong() <= struck, outcome.json()::toString);
-        assertEquals(1, outcome.damage().size(), outcome.json()::toString);
-        assertEquals(COMPLETIONS, outcome.completions());
-        assertEquals(1, outcome.exitCode());
+        assertTrue(ran.risen().containsKey("lost_wakeups"), ran::out);
+        assertTrue(ran.count("lost_wakeups") <= struck, ran::out);
+        assertEquals(1, ran.risen().size(), ran::out);
+        assertEquals(Ran.HAND_COMPLETIONS, ran.count("completions"));
+        assertEquals(1, ran.exitCode());
     }
 
     @Test
     void aStuckQueuePairLosesWhatIsLeftOfItAndTheRestGoesOn() throws IOException {
-        Outcome outcome = run(true, "--fault stuck-qp:200");
-        assertEquals(1, outcome.struck("stuck-qp"));
-        assertEquals(List.of("lost"), List.copyOf(outcome.damage().keySet()));
-        assertEquals(COMPLETIONS, outcome.completions() + outcome.damage().get("lost"));
-        assertEquals(1, outcome.exitCode());
+        Ran ran = run(true, "--fault stuck-qp:200");
+        assertEquals(1, struck(ran, "stuck-qp"));
+        assertEquals(List.of("lost"), List.copyOf(ran.risen().keySet()));
+        assertEquals(
+                Ran.HAND_COMPLETIONS, ran.count("completions") + ran.risen().get("lost"));
+        assertEquals(1, ran.exitCode());
     }
 
     @Test
     void aReadTimeOutFailsARequestWithTheSeedsCodes() throws IOException {
-        Outcome outcome = run(true, "--fault pcie-read-timeout:2000");
-        assertTrue(outcome.struck("pcie-read-timeout") > 0);
-        assertTrue(outcome.damage().get("errors") > 0);
-        assertTrue(outcome.err().contains("REQ_ERR LOC_LEN_ERR"), outcome.err());
-        assertEquals(1, outcome.exitCode());
+        Ran ran = run(true, "--fault pcie-read-timeout:2000");
+        assertTrue(struck(ran, "pcie-read-timeout") > 0);
+        assertTrue(ran.risen().get("errors") > 0);
+        assertTrue(ran.err().contains("REQ_ERR LOC_LEN_ERR"), ran.err());
+        assertEquals(1, ran.exitCode());
     }
 
     @ParameterizedTest
@@ -163,40 +120,35 @@ class FaultsTest {
             })
     void whatOnlyDelaysLosesNothing(String options) throws IOException {
         for (boolean stepped : new boolean[] {true, false}) {
-            Outcome outcome = run(stepped, options);
-            assertEquals("", outcome.err());
-            assertEquals(Map.of(), outcome.damage(), outcome.json()::toString);
-            assertEquals(COMPLETIONS, outcome.completions());
-            assertEquals(0, outcome.exitCode());
+            Ran ran = run(stepped, options);
+            assertEquals("", ran.err());
+            assertEquals(Map.of(), ran.risen(), ran::out);
+            assertEquals(Ran.HAND_COMPLETIONS, ran.count("completions"));
+            assertEquals(0, ran.exitCode());
         }
     }
 
     /** By hand: 5 times 3 ranks, 2500 bytes in 3 chunks of at most 1000, two completions each. */
     @Test
-    void incastIsManyToOne() throws IOException {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        int exitCode = Main.execute(
+    void incastIsManyToOne() {
+        Ran ran = Ran.of(
                 new RunCommand(DeviceFaults.NONE, true),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
                 "run",
                 "--json",
                 "--ranks=4",
                 "--chunk=1000",
                 "--incast=5,2500");
-        JsonNode json = new ObjectMapper().readTree(out.toString());
-        assertEquals(15, json.get("messages").asLong());
-        assertEquals(5 * 3 * 3 * 2, json.get("completions").asLong());
-        assertEquals("incast", json.get("workload").asText());
-        assertEquals(0, exitCode, err.toString());
+        assertEquals(15, ran.count("messages"));
+        assertEquals(5 * 3 * 3 * 2, ran.count("completions"));
+        assertEquals("incast", ran.json().get("workload").asText());
+        assertEquals(0, ran.exitCode(), ran.err());
     }
 
     @Test
     void theSameSeedStrikesTheSame() throws IOException {
         String options = "--fault completer-abort:300 --fault delayed-dma:100 --seed 77";
-        Outcome first = run(true, options);
-        Outcome second = run(true, options);
+        Ran first = run(true, options);
+        Ran second = run(true, options);
         for (String key : List.of("lost", "completions", "polls", "empty_polls", "faults")) {
             assertEquals(first.json().get(key), second.json().get(key), key);
         }
@@ -217,9 +169,9 @@ class FaultsTest {
                 "--profile bnxt_re --mode event --fault drop-arm|--fault drop-arm needs a profile whose host can arm again"
             })
     void wrongFaultsAreOneLine(String options, String line) throws IOException {
-        Outcome outcome = run(true, options);
-        assertTrue(outcome.err().startsWith("cqring: " + line), outcome.err());
-        assertEquals(1, outcome.err().lines().count());
-        assertEquals(2, outcome.exitCode());
+        Ran ran = run(true, options);
+        assertTrue(ran.err().startsWith("cqring: " + line), ran.err());
+        assertEquals(1, ran.err().lines().count());
+        assertEquals(2, ran.exitCode());
     }
 }

@@ -3,19 +3,12 @@ package io.cqring.simnic.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cqring.cq.CompletionWriter;
 import io.cqring.eq.Interrupt;
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.fault.Sabotage;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -30,71 +23,35 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** {@code run --mode}: the same work in every mode, nothing lost, and counters that fit together. */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class ModesTest {
-    private static final List<String> FAULTS =
-            List.of("lost", "duplicated", "misordered", "errors", "payload_mismatches", "cq_overruns", "lost_wakeups");
-
     private static final List<String> EVENT_COUNTERS =
             List.of("events", "interrupts", "arms", "missed_events", "spurious_wakeups");
-
-    /** R = 4, chunks of 1000: 24 messages of 100 chunks, 3 of 100, 12 of 100. */
-    private static final long COMPLETIONS = 2 * 100 * (24 + 3 + 12);
 
     @TempDir
     private Path folder;
 
-    private record Outcome(int exitCode, JsonNode json, String err) {
-        long count(String counter) {
-            return json.get(counter).asLong();
-        }
-
-        Map<String, Long> risen() {
-            Map<String, Long> risen = new LinkedHashMap<>();
-            for (String counter : FAULTS) {
-                if (count(counter) != 0) {
-                    risen.put(counter, count(counter));
-                }
-            }
-            return risen;
-        }
+    private Ran run(DeviceFaults faults, boolean stepped, String options) throws IOException {
+        return Ran.of(new RunCommand(faults, stepped), Ran.handWorkload(folder), "--ranks=4 " + options);
     }
 
-    private Outcome run(DeviceFaults faults, boolean stepped, String options) throws IOException {
-        Path workload = folder.resolve("hand.csv");
-        Files.writeString(
-                workload,
-                "comm_type,msg_size\nCommType.all_reduce,400000\nCommType.broadcast,100000\nCommType.all_to_all,400000\n");
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        List<String> args = new ArrayList<>(
-                List.of("run", "--json", "--ranks=4", "--chunk=1000", "--workload", workload.toString()));
-        args.addAll(List.of(options.split(" ")));
-        int exitCode = Main.execute(
-                new RunCommand(faults, stepped),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
-                args.toArray(String[]::new));
-        return new Outcome(exitCode, new ObjectMapper().readTree(out.toString()), err.toString());
-    }
-
-    private static void assertClean(Outcome outcome) {
-        assertEquals("", outcome.err());
-        assertEquals(Map.of(), outcome.risen(), outcome.json()::toString);
-        assertEquals(COMPLETIONS, outcome.count("completions"));
-        assertEquals(0, outcome.exitCode());
-        assertEquals(0, outcome.count("eq_overruns"));
-        assertTrue(outcome.count("events") <= outcome.count("arms"), outcome.json()::toString);
-        assertTrue(outcome.count("interrupts") <= outcome.count("events"), outcome.json()::toString);
-        assertTrue(outcome.count("missed_events") <= outcome.count("arms"), outcome.json()::toString);
-        assertTrue(outcome.json().get("host_cpu_percent").asDouble() >= 0, outcome.json()::toString);
+    private static void assertClean(Ran ran) {
+        assertEquals("", ran.err());
+        assertEquals(Map.of(), ran.risen(), ran::out);
+        assertEquals(Ran.HAND_COMPLETIONS, ran.count("completions"));
+        assertEquals(0, ran.exitCode());
+        assertEquals(0, ran.count("eq_overruns"));
+        assertTrue(ran.count("events") <= ran.count("arms"), ran::out);
+        assertTrue(ran.count("interrupts") <= ran.count("events"), ran::out);
+        assertTrue(ran.count("missed_events") <= ran.count("arms"), ran::out);
+        assertTrue(ran.json().get("host_cpu_percent").asDouble() >= 0, ran::out);
     }
 
     @Test
     void aPollingHostHasNoEvents() throws IOException {
-        Outcome outcome = run(DeviceFaults.NONE, true, "--mode poll");
-        assertClean(outcome);
-        assertEquals("poll", outcome.json().get("mode").asText());
+        Ran ran = run(DeviceFaults.NONE, true, "--mode poll");
+        assertClean(ran);
+        assertEquals("poll", ran.json().get("mode").asText());
         for (String counter : EVENT_COUNTERS) {
-            assertEquals(0, outcome.count(counter), counter);
+            assertEquals(0, ran.count(counter), counter);
         }
     }
 
@@ -134,11 +91,11 @@ class ModesTest {
             })
     void everyModeRunsCleanOnBothKindsOfDevice(String options) throws IOException {
         for (boolean stepped : new boolean[] {true, false}) {
-            Outcome outcome = run(DeviceFaults.NONE, stepped, options);
-            assertClean(outcome);
+            Ran ran = run(DeviceFaults.NONE, stepped, options);
+            assertClean(ran);
             // A hybrid host that always finds something in time never arms.
             boolean mustSleep = !options.contains("hybrid") || options.contains("pace");
-            assertTrue(!mustSleep || outcome.count("events") > 0, outcome.json()::toString);
+            assertTrue(!mustSleep || ran.count("events") > 0, ran::out);
         } // interrupts: none if the host, or the device that it steps, is never late; see the next test
     }
 
@@ -163,10 +120,10 @@ class ModesTest {
                 return super.writeCompletion(writer, header, id, length, detail, timestamp);
             }
         };
-        Outcome outcome = run(late, false, options);
-        assertClean(outcome);
-        assertTrue(sleeps[0] >= COMPLETIONS / 500, () -> "sleeps: " + sleeps[0]);
-        assertTrue(outcome.count("interrupts") > 0, outcome.json()::toString);
+        Ran ran = run(late, false, options);
+        assertClean(ran);
+        assertTrue(sleeps[0] >= Ran.HAND_COMPLETIONS / 500, () -> "sleeps: " + sleeps[0]);
+        assertTrue(ran.count("interrupts") > 0, ran::out);
     }
 
     @ParameterizedTest
@@ -181,10 +138,10 @@ class ModesTest {
     void oneFaultRaisesItsCounterByOneAndNoOther(Sabotage.Kind kind, String counter, String mode) throws IOException {
         for (long strikeAt : new long[] {0, 7, 1000, 3210}) {
             Sabotage sabotage = new Sabotage(kind, strikeAt);
-            Outcome outcome = run(sabotage, true, "--mode " + mode);
+            Ran ran = run(sabotage, true, "--mode " + mode);
             assertTrue(sabotage.hasStruck());
-            assertEquals(Map.of(counter, 1L), outcome.risen(), () -> sabotage + ": " + outcome.json());
-            assertEquals(1, outcome.exitCode());
+            assertEquals(Map.of(counter, 1L), ran.risen(), () -> sabotage + ": " + ran.json());
+            assertEquals(1, ran.exitCode());
         }
     }
 
@@ -204,63 +161,42 @@ class ModesTest {
                     return written;
                 }
             };
-            Outcome outcome = run(forgetful, stepped, "--mode " + mode);
-            assertEquals(Map.of("lost_wakeups", 1L), outcome.risen(), outcome.json()::toString);
-            assertEquals(COMPLETIONS, outcome.count("completions"), "and no completion is lost");
-            assertTrue(outcome.err().startsWith("cqring: the run failed: a wake-up was lost"), outcome.err());
-            assertEquals(1, outcome.exitCode());
+            Ran ran = run(forgetful, stepped, "--mode " + mode);
+            assertEquals(Map.of("lost_wakeups", 1L), ran.risen(), ran::out);
+            assertEquals(Ran.HAND_COMPLETIONS, ran.count("completions"), "and no completion is lost");
+            assertTrue(ran.err().startsWith("cqring: the run failed: a wake-up was lost"), ran.err());
+            assertEquals(1, ran.exitCode());
         }
     }
 
-    private static void assertRefused(String line, String... options) {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        List<String> args = new ArrayList<>(List.of("run"));
-        args.addAll(List.of(options));
-        int exitCode = Main.execute(
-                new RunCommand(), new PrintWriter(out, true), new PrintWriter(err, true), args.toArray(String[]::new));
-        assertEquals("cqring: " + line, err.toString().strip());
-        assertEquals("", out.toString());
-        assertEquals(2, exitCode);
+    private static void assertRefused(String line, String options) {
+        Ran.of(new RunCommand(), ("run " + options).split(" ")).assertRefused(line);
     }
 
     @Test
     void wrongOptionsAreOneLineThatNamesValueAndRule() {
-        assertRefused("--mode must be poll, event, hybrid or interrupt: napi", "--mode", "napi");
-        assertRefused("--mode must be poll, event, hybrid or interrupt: EVENT", "--mode", "EVENT");
-        assertRefused("--mode event needs one poller, --pollers: 2", "--mode", "event", "--pollers", "2");
-        assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation", "64,16");
-        assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation", "adaptive");
+        assertRefused("--mode must be poll, event, hybrid or interrupt: napi", "--mode napi");
+        assertRefused("--mode must be poll, event, hybrid or interrupt: EVENT", "--mode EVENT");
+        assertRefused("--mode event needs one poller, --pollers: 2", "--mode event --pollers 2");
+        assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation 64,16");
+        assertRefused("--moderation needs --mode event or hybrid, --mode: poll", "--moderation adaptive");
         assertRefused(
-                "--moderation needs --mode event or hybrid, --mode: interrupt",
-                "--mode",
-                "interrupt",
-                "--moderation",
-                "64,16");
+                "--moderation needs --mode event or hybrid, --mode: interrupt", "--mode interrupt --moderation 64,16");
         assertRefused(
                 "--moderation needs a period, or fewer completions than the count are never reported: 64,0",
-                "--mode",
-                "event",
-                "--moderation",
-                "64,0");
+                "--mode event --moderation 64,0");
         assertRefused(
                 "--moderation must be off, adaptive, or fit: moderation count must be 0 to 65535 entries: 65536",
-                "--mode",
-                "event",
-                "--moderation",
-                "65536,1");
+                "--mode event --moderation 65536,1");
         assertRefused(
                 "--moderation must be off, adaptive, or fit: moderation must be COUNT,MICROS or COUNT,MICROS,entry, such as"
                         + " 64,16, with a count of 0 to 65535 and 0 to 4095 microseconds: fast",
-                "--mode",
-                "event",
-                "--moderation",
-                "fast");
-        assertRefused("--eqs must be 1 to the number of ranks: 0", "--mode", "event", "--eqs", "0");
-        assertRefused("--eqs must be 1 to the number of ranks, 8: 9", "--mode", "event", "--eqs", "9");
-        assertRefused("--eqs needs --mode event, hybrid or interrupt, --eqs: 2", "--eqs", "2");
-        assertRefused("--pace must be 1 completion per second or more: 0", "--pace", "0");
-        assertRefused("--pace must be 1 completion per second or more: -5", "--pace", "-5");
+                "--mode event --moderation fast");
+        assertRefused("--eqs must be 1 to the number of ranks: 0", "--mode event --eqs 0");
+        assertRefused("--eqs must be 1 to the number of ranks, 8: 9", "--mode event --eqs 9");
+        assertRefused("--eqs needs --mode event, hybrid or interrupt, --eqs: 2", "--eqs 2");
+        assertRefused("--pace must be 1 completion per second or more: 0", "--pace 0");
+        assertRefused("--pace must be 1 completion per second or more: -5", "--pace -5");
     }
 
     /** By hand, at 1000 a second: a millisecond each, two go together; what was not used in 10 ms is made up for. */
@@ -291,9 +227,9 @@ class ModesTest {
     @ParameterizedTest
     @ValueSource(strings = {"--mode poll", "--mode event", "--mode hybrid --moderation 64,16"})
     void aRunIsNoFasterThanItsPace(String mode) throws IOException {
-        Outcome outcome = run(DeviceFaults.NONE, false, mode + " --pace 40000");
-        assertClean(outcome);
-        double least = (COMPLETIONS - 2) / 40_000.0 - 0.010;
-        assertTrue(outcome.json().get("seconds").asDouble() >= least, outcome.json()::toString);
+        Ran ran = run(DeviceFaults.NONE, false, mode + " --pace 40000");
+        assertClean(ran);
+        double least = (Ran.HAND_COMPLETIONS - 2) / 40_000.0 - 0.010;
+        assertTrue(ran.json().get("seconds").asDouble() >= least, ran::out);
     }
 }

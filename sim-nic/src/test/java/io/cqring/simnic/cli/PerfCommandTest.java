@@ -4,49 +4,29 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.cqring.simnic.fault.DeviceFaults;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code perf}: that it measures what it says; what comes out is for a quiet machine. */
 class PerfCommandTest {
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return Main.execute(new RunCommand(DeviceFaults.NONE, false), new PrintWriter(out), new PrintWriter(err), args);
+    private static Ran run(String options) {
+        return Ran.of(new RunCommand(DeviceFaults.NONE, false), ("perf " + options).split(" "));
     }
 
-    private JsonNode json() throws IOException {
-        return new ObjectMapper().readTree(out.toString());
+    private static JsonNode ways(String options) {
+        Ran ran = run(options + " --json");
+        assertEquals(0, ran.exitCode(), ran.err());
+        return ran.json().get("ways");
     }
 
     @ParameterizedTest
     @CsvSource({"poll, off, 64", "event, off, 32", "hybrid, '64,16', 64", "interrupt, off, 128", "event, '8,100', 64"})
-    void measuresLatencyInEveryMode(String mode, String moderation, int cqe) throws IOException {
-        assertEquals(
-                0,
-                run(
-                        "perf",
-                        "lat",
-                        "--mode",
-                        mode,
-                        "--moderation",
-                        moderation,
-                        "--cqe",
-                        String.valueOf(cqe),
-                        "--iters",
-                        "300",
-                        "--rounds",
-                        "2",
-                        "--json"),
-                err.toString());
-        JsonNode way = json().get("ways").get(0);
+    void measuresLatencyInEveryMode(String mode, String moderation, int cqe) {
+        JsonNode way = ways("lat --mode " + mode + " --moderation " + moderation + " --cqe " + cqe
+                        + " --iters 300 --rounds 2")
+                .get(0);
         assertEquals(mode, way.get("mode").asText());
         assertEquals(cqe, way.get("cqe_bytes").asInt());
         assertTrue(way.get("avg_us").get("median").asDouble() > 0);
@@ -56,28 +36,11 @@ class PerfCommandTest {
 
     /** One request at a time, each armed for: without moderation as many interrupts as there are sleeps, at most one per request. */
     @Test
-    void aRateHasInterruptsUnlessItPolls() throws IOException {
-        assertEquals(0, run("perf", "rate", "--iters", "2000", "--rounds", "1", "--json"), err.toString());
-        assertEquals(
-                0,
-                json().get("ways").get(0).get("interrupts_per_s").get("median").asDouble());
-        out.getBuffer().setLength(0);
-        assertEquals(
-                0,
-                run(
-                        "perf",
-                        "rate",
-                        "--mode",
-                        "interrupt",
-                        "--window",
-                        "1",
-                        "--iters",
-                        "500",
-                        "--rounds",
-                        "1",
-                        "--json"),
-                err.toString());
-        JsonNode way = json().get("ways").get(0);
+    void aRateHasInterruptsUnlessItPolls() {
+        JsonNode polling = ways("rate --iters 2000 --rounds 1").get(0);
+        assertEquals(0, polling.get("interrupts_per_s").get("median").asDouble());
+        JsonNode way =
+                ways("rate --mode interrupt --window 1 --iters 500 --rounds 1").get(0);
         double perSecond = way.get("completions_per_s").get("median").asDouble();
         double interrupts = way.get("interrupts_per_s").get("median").asDouble();
         assertTrue(perSecond > 0);
@@ -85,9 +48,8 @@ class PerfCommandTest {
     }
 
     @Test
-    void theTableHasTheSeedsRowsAndItsRatios() throws IOException {
-        assertEquals(0, run("perf", "table", "--iters", "300", "--rounds", "3", "--json"), err.toString());
-        JsonNode ways = json().get("ways");
+    void theTableHasTheSeedsRowsAndItsRatios() {
+        JsonNode ways = ways("table --iters 300 --rounds 3");
         double[] seed = {1, 12.0 / 45, 38.0 / 45, 48.0 / 45};
         assertEquals(seed.length, ways.size());
         for (int i = 0; i < seed.length; i++) {
@@ -109,9 +71,7 @@ class PerfCommandTest {
                 "table --moderation off|--moderation is not for table, which has its own: off"
             })
     void whatDoesNotGoTogetherIsOneLineAndNothingRuns(String options, String line) {
-        assertEquals(2, run(("perf " + options).split(" ")));
-        assertEquals("", out.toString());
-        assertEquals("cqring: " + line, err.toString().strip());
+        run(options).assertRefused(line);
     }
 
     @ParameterizedTest
@@ -125,9 +85,10 @@ class PerfCommandTest {
         "--window, 4097",
     })
     void aWrongValueIsOneLineAndNothingRuns(String option, String value) {
-        assertEquals(2, run("perf", "lat", option, value));
-        assertEquals("", out.toString());
-        assertEquals(1, err.toString().lines().count(), err.toString());
-        assertTrue(err.toString().contains(option) && err.toString().contains(value), err.toString());
+        Ran ran = run("lat " + option + " " + value);
+        assertEquals(2, ran.exitCode());
+        assertEquals("", ran.out());
+        assertEquals(1, ran.err().lines().count(), ran.err());
+        assertTrue(ran.err().contains(option) && ran.err().contains(value), ran.err());
     }
 }

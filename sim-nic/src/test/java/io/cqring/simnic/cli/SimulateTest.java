@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.profile.VendorProfile;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -111,20 +109,16 @@ class SimulateTest {
 
     @Test
     void aFailureIsMadeSmall() {
-        final StringWriter out = new StringWriter();
-        final StringWriter err = new StringWriter();
-        final int code = Main.execute(
+        final Ran ran = Ran.of(
                 new RunCommand(DeviceFaults.NONE, false),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
                 "simulate",
                 "--seeds=30",
                 "--fault=burst:50",
                 "--faults=completer-abort:100",
                 "--fault=packet-delay:50");
-        assertEquals(1, code);
-        assertTrue(err.toString().startsWith("cqring: seed "), err.toString());
-        final String smallest = out.toString().strip();
+        assertEquals(1, ran.exitCode());
+        assertTrue(ran.err().startsWith("cqring: seed "), ran.err());
+        final String smallest = ran.out().strip();
         assertTrue(
                 smallest.matches("smallest: simulate --seed \\d+ --steps \\d+ --fault completer-abort:100"), smallest);
         final String[] words = smallest.split(" ", -1);
@@ -139,17 +133,10 @@ class SimulateTest {
     @Test
     void theLogIsWhatWasHashed(@TempDir Path folder) throws Exception {
         final Path log = folder.resolve("log");
-        final StringWriter out = new StringWriter();
-        final int code = Main.execute(
-                new RunCommand(DeviceFaults.NONE, false),
-                new PrintWriter(out, true),
-                new PrintWriter(new StringWriter(), true),
-                "simulate",
-                "--seed=5",
-                "--log=" + log);
-        assertEquals(0, code);
+        final Ran ran = Ran.of(new RunCommand(DeviceFaults.NONE, false), "simulate", "--seed=5", "--log=" + log);
+        assertEquals(0, ran.exitCode());
         final byte[] hash = java.security.MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(log));
-        assertTrue(out.toString().contains(java.util.HexFormat.of().formatHex(hash)), out.toString());
+        assertTrue(ran.out().contains(java.util.HexFormat.of().formatHex(hash)), ran.out());
     }
 
     @ParameterizedTest
@@ -163,15 +150,7 @@ class SimulateTest {
                 "--profile=mlx5 --fault=torn-entry|--fault torn-entry needs the reference profile, --profile: mlx5"
             })
     void wrongOptionsAreOneLine(String options, String line) {
-        final StringWriter err = new StringWriter();
-        final List<String> args = new ArrayList<>(List.of("simulate"));
-        args.addAll(List.of(options.split(" ", -1)));
-        final int code = Main.execute(
-                new RunCommand(DeviceFaults.NONE, false),
-                new PrintWriter(new StringWriter(), true),
-                new PrintWriter(err, true),
-                args.toArray(String[]::new));
-        assertEquals("cqring: " + line, err.toString().strip());
-        assertEquals(2, code);
+        Ran.of(new RunCommand(DeviceFaults.NONE, false), ("simulate " + options).split(" ", -1))
+                .assertRefused(line);
     }
 }

@@ -5,8 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,16 +18,8 @@ class WrongOptionsTest {
     private Path folder;
 
     private void assertRefused(String options, String line) {
-        final StringWriter out = new StringWriter();
-        final StringWriter err = new StringWriter();
-        final int exitCode = Main.execute(
-                new RunCommand(),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
-                options.replace("FOLDER", folder.toString()).split(" "));
-        assertEquals("cqring: " + line, err.toString().strip());
-        assertEquals("", out.toString());
-        assertEquals(2, exitCode);
+        Ran.of(new RunCommand(), options.replace("FOLDER", folder.toString()).split(" "))
+                .assertRefused(line);
     }
 
     @ParameterizedTest
@@ -104,22 +94,18 @@ class WrongOptionsTest {
     @ValueSource(strings = {"send,\"0,0,0,0,0\n", "send,0,0\n", "jump,0,0,0,0,0\n", ""})
     void aWrongScriptIsOneLine(String script) throws IOException {
         Files.writeString(folder.resolve("script.csv"), script);
-        final StringWriter out = new StringWriter();
-        final StringWriter err = new StringWriter();
-        final int exitCode = Main.execute(
+        final Ran ran = Ran.of(
                 new RunCommand(),
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
                 "mlx5-device",
                 "--file",
                 folder.resolve("queue").toString(),
                 "--script",
                 folder.resolve("script.csv").toString());
-        assertEquals(1, err.toString().lines().count(), err.toString());
-        assertTrue(err.toString().startsWith("cqring: "), err.toString());
-        assertFalse(err.toString().contains("at io.cqring"), err.toString());
-        assertEquals("", out.toString());
-        assertEquals(2, exitCode, err.toString());
+        assertEquals(1, ran.err().lines().count(), ran.err());
+        assertTrue(ran.err().startsWith("cqring: "), ran.err());
+        assertFalse(ran.err().contains("at io.cqring"), ran.err());
+        assertEquals("", ran.out());
+        assertEquals(2, ran.exitCode(), ran.err());
         assertFalse(Files.exists(folder.resolve("queue")));
     }
 }

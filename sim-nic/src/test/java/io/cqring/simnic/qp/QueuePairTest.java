@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The host side alone: slots, limits, states. The memory is real; the device is a state word that the test sets. */
 class QueuePairTest {
     private final QpMemory qpMemory = QpMemory.allocate(4, 2);
-    private final QueuePair queuePair = new QueuePair(9, qpMemory, QueueMemory.allocate(64), 0);
+    private final QueuePair queuePair = new QueuePair(9, QpType.RC, null, qpMemory, QueueMemory.allocate(64), 0);
 
     private void setState(QpState state) {
         qpMemory.memory().putLong(QpMemory.STATE, state.code());

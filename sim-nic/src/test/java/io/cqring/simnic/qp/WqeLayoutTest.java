@@ -16,7 +16,7 @@ class WqeLayoutTest {
     private final QpMemory qpMemory = QpMemory.allocate(DEPTH, DEPTH);
     private final QueueMemory memory = qpMemory.memory();
     private final QueueMemory uar = QueueMemory.allocate(64);
-    private final QueuePair queuePair = new QueuePair(9, qpMemory, uar, 8);
+    private final QueuePair queuePair = new QueuePair(9, QpType.RC, null, qpMemory, uar, 8);
 
     private void assertWords(RingGeometry ring, long sequence, long... words) {
         for (int i = 0; i < 8; i++) {
