@@ -61,6 +61,7 @@ abstract class EventRing {
     private long rejectedIndexes;
 
     // Host end.
+    private boolean inHandler;
     private long consumed;
     private long arms;
 
@@ -181,14 +182,40 @@ abstract class EventRing {
     }
 
     /**
-     * The device makes no pass any more: wakes whoever waits, armed or not, since an arm that comes now is looked at by nobody. Device thread, or
-     * whoever closes a device that has none.
+     * No pass looks at the queue any more, because the device has ended or nothing posts here: wakes whoever waits, armed or not, since an arm
+     * that comes now is answered by nobody. Device thread, or whoever closes a device that has none.
      */
     public final void end() {
         interrupt.raise();
     }
 
     // ---- Host end
+
+    /** Refuses a call that only the poller may make if it comes from a handler: it would take what the poll is about to. */
+    final void requireNoHandler() {
+        if (inHandler) {
+            throw new IllegalStateException("an event handler must not call the queue that is calling it");
+        }
+    }
+
+    /** A poll begins, to be ended with {@link #endPoll} in any case; the most events that it may take. */
+    final int beginPoll(int budget) {
+        requireNoHandler();
+        if (budget < 0) {
+            throw new IllegalArgumentException("budget must be 0 or more events: " + budget);
+        }
+        inHandler = true;
+        return Math.min(budget, depth);
+    }
+
+    /** The poll that began at an entry ends, maybe because the handler has thrown: its event counts as taken. The events taken. */
+    final int endPoll(long first) {
+        inHandler = false;
+        if (consumed != first) {
+            giveBack();
+        }
+        return (int) (consumed - first);
+    }
 
     /** Takes the next entry if it is there. */
     final boolean next() {
@@ -217,7 +244,7 @@ abstract class EventRing {
     }
 
     /** Returns the slots of what was taken to the device. */
-    final void giveBack() {
+    private void giveBack() {
         // Edge VENDOR-EQ-CREDIT, host end: the last loads from the slots, then the index. Partner: readConsumed. Weaker
         // (opaque): the device overwrites an event that is still being read. Shown by VendorEventStress.
         memory.putLongRelease(CONSUMER, consumed);

@@ -177,26 +177,23 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     public int poll(EventHandler handler, int budget) {
         Objects.requireNonNull(handler, "handler");
         requireOpen();
-        if (budget < 0) {
-            throw new IllegalArgumentException("budget must be 0 or more events: " + budget);
-        }
-        final int most = Math.min(budget, depth());
+        final int most = beginPoll(budget);
         final long first = consumed();
+        int polled = 0;
         try {
-            while (consumed() - first != most && next()) {
+            while (consumed() - first < most && next()) {
                 format.read(memory, taken, takenWord, handler);
             }
         } finally {
-            if (consumed() != first) { // also when the handler throws: its event counts as taken
-                giveBack();
-            }
+            polled = endPoll(first);
         }
-        return (int) (consumed() - first);
+        return polled;
     }
 
     @Override
     public boolean arm() {
         requireOpen();
+        requireNoHandler();
         storeArm();
         return isReady();
     }
@@ -204,6 +201,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     @Override
     public boolean takeOverrun() {
         requireOpen();
+        requireNoHandler();
         final long lost = overruns();
         if (lost == overrunsTaken) {
             return false;
@@ -219,7 +217,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
 
     @Override
     public void releasePoller() {
-        // Which thread polls is not checked.
+        requireNoHandler(); // which thread polls is not checked
     }
 
     @Override
