@@ -42,14 +42,8 @@ abstract class EventRing {
     private final int depth;
     private final int log2Depth;
     private final int strideBytes;
-
-    /** Offset of the word with the owner bit: stored last, loaded first. */
     private final int ownerOffset;
-
-    /** Place of the owner bit in that word, as it is loaded. */
     private final int ownerShift;
-
-    /** Owner bit of a valid entry on the first lap. */
     private final int firstValid;
 
     // Device end.
@@ -71,22 +65,15 @@ abstract class EventRing {
     long takenWord;
 
     /** Overwrites the memory; what is behind the ring in it stays. */
-    EventRing(
-            QueueMemory memory,
-            Interrupt interrupt,
-            int depth,
-            int strideBytes,
-            int ownerOffset,
-            int ownerShift,
-            int firstValid) {
+    EventRing(QueueMemory memory, Interrupt interrupt, int depth, EntryShape shape) {
         this.memory = memory;
         this.interrupt = Objects.requireNonNull(interrupt, "interrupt");
         this.depth = depth;
         this.log2Depth = Integer.numberOfTrailingZeros(depth);
-        this.strideBytes = strideBytes;
-        this.ownerOffset = ownerOffset;
-        this.ownerShift = ownerShift;
-        this.firstValid = firstValid;
+        this.strideBytes = shape.strideBytes();
+        this.ownerOffset = shape.ownerOffset();
+        this.ownerShift = shape.ownerShift();
+        this.firstValid = shape.firstValid();
         memory.fill(0, (int) bytes(depth, strideBytes), (byte) 0);
         if (firstValid == 0) {
             for (int slot = 0; slot < depth; slot++) {

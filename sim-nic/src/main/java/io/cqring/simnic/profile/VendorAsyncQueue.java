@@ -26,7 +26,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
 
     /** Layout of the entries. */
     private enum Format {
-        MLX5(Mlx5Eqe.BYTES, Mlx5Eqe.OWNER, 56, 0) {
+        MLX5(new EntryShape(Mlx5Eqe.BYTES, Mlx5Eqe.OWNER, 56, 0)) {
             @Override
             boolean tells(EventType type) {
                 return Mlx5Eqe.tells(type);
@@ -44,7 +44,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
                 Mlx5Eqe.read(memory, entry, word, handler);
             }
         },
-        IRDMA(IrdmaAeqe.BYTES, IrdmaAeqe.CONTROL, IrdmaAeqe.VALID_SHIFT, 1) {
+        IRDMA(new EntryShape(IrdmaAeqe.BYTES, IrdmaAeqe.CONTROL, IrdmaAeqe.VALID_SHIFT, 1)) {
             @Override
             boolean tells(EventType type) {
                 return IrdmaAeqe.tells(type);
@@ -62,7 +62,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
                 IrdmaAeqe.read(word, handler);
             }
         },
-        BNXT_RE(BnxtCreqe.BYTES, BnxtCreqe.OWNER, 0, 1) {
+        BNXT_RE(new EntryShape(BnxtCreqe.BYTES, BnxtCreqe.OWNER, 0, 1)) {
             @Override
             boolean tells(EventType type) {
                 return BnxtCreqe.tells(type);
@@ -81,16 +81,11 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
             }
         };
 
-        final int strideBytes;
-        final int ownerOffset;
-        final int ownerShift;
-        final int firstValid;
+        @SuppressWarnings("ImmutableEnumChecker") // four ints
+        final EntryShape shape;
 
-        Format(int strideBytes, int ownerOffset, int ownerShift, int firstValid) {
-            this.strideBytes = strideBytes;
-            this.ownerOffset = ownerOffset;
-            this.ownerShift = ownerShift;
-            this.firstValid = firstValid;
+        Format(EntryShape shape) {
+            this.shape = shape;
         }
 
         abstract boolean tells(EventType type);
@@ -110,7 +105,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     private long overrunsTaken;
 
     private VendorAsyncQueue(Format format, QueueMemory memory, int depth, Interrupt interrupt) {
-        super(memory, interrupt, depth, format.strideBytes, format.ownerOffset, format.ownerShift, format.firstValid);
+        super(memory, interrupt, depth, format.shape);
         this.format = format;
     }
 
@@ -123,7 +118,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
      * @throws IllegalArgumentException if the depth breaks its rule
      */
     public static long requiredBytes(VendorProfile profile, int depth) {
-        return bytes(depth, Format.valueOf(profile.name()).strideBytes);
+        return bytes(depth, Format.valueOf(profile.name()).shape.strideBytes());
     }
 
     /**

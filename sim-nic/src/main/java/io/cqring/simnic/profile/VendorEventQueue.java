@@ -21,12 +21,12 @@ import java.util.Objects;
 public final class VendorEventQueue extends EventRing {
     /** Layout of the entries. */
     enum Format {
-        MLX5(64, 56, 56, 0, 0xFF_FFFF) {
+        MLX5(new EntryShape(64, 56, 56, 0), 0xFF_FFFF) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, 0);
                 // Edge VENDOR-EQ-OWN, device end, as in post.
-                memory.putLongRelease(entry + ownerOffset, Long.reverseBytes((long) number << 32 | valid));
+                memory.putLongRelease(entry + shape.ownerOffset(), Long.reverseBytes((long) number << 32 | valid));
             }
 
             @Override
@@ -34,7 +34,7 @@ public final class VendorEventQueue extends EventRing {
                 return (int) (Long.reverseBytes(word) >>> 32) & 0xFF_FFFF;
             }
         },
-        IRDMA(8, 0, 63, 1, Integer.MAX_VALUE) {
+        IRDMA(new EntryShape(8, 0, 63, 1), Integer.MAX_VALUE) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 // Edge VENDOR-EQ-OWN, device end, as in post.
@@ -46,12 +46,12 @@ public final class VendorEventQueue extends EventRing {
                 return (int) word;
             }
         },
-        BNXT_RE(16, 8, 0, 1, Integer.MAX_VALUE) {
+        BNXT_RE(new EntryShape(16, 8, 0, 1), Integer.MAX_VALUE) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, (long) number << 32 | toggle << 6 | CQ_NOTIFICATION);
                 // Edge VENDOR-EQ-OWN, device end, as in post.
-                memory.putLongRelease(entry + ownerOffset, valid);
+                memory.putLongRelease(entry + shape.ownerOffset(), valid);
             }
 
             @Override
@@ -70,19 +70,14 @@ public final class VendorEventQueue extends EventRing {
         /** Of a toggle. */
         static final int MOST_TOGGLE = 3;
 
-        final int strideBytes;
-        final int ownerOffset;
-        final int ownerShift;
-        final int firstValid;
+        @SuppressWarnings("ImmutableEnumChecker") // four ints
+        final EntryShape shape;
 
         /** The largest number of a completion queue that has room in an entry. */
         final int mostNumber;
 
-        Format(int strideBytes, int ownerOffset, int ownerShift, int firstValid, int mostNumber) {
-            this.strideBytes = strideBytes;
-            this.ownerOffset = ownerOffset;
-            this.ownerShift = ownerShift;
-            this.firstValid = firstValid;
+        Format(EntryShape shape, int mostNumber) {
+            this.shape = shape;
             this.mostNumber = mostNumber;
         }
 
@@ -98,11 +93,11 @@ public final class VendorEventQueue extends EventRing {
     private final Format format;
 
     VendorEventQueue(Format format, int depth, Interrupt interrupt) {
-        this(format, QueueMemory.allocate(bytes(depth, format.strideBytes)), depth, interrupt);
+        this(format, QueueMemory.allocate(bytes(depth, format.shape.strideBytes())), depth, interrupt);
     }
 
     private VendorEventQueue(Format format, QueueMemory memory, int depth, Interrupt interrupt) {
-        super(memory, interrupt, depth, format.strideBytes, format.ownerOffset, format.ownerShift, format.firstValid);
+        super(memory, interrupt, depth, format.shape);
         this.format = format;
     }
 
@@ -115,7 +110,7 @@ public final class VendorEventQueue extends EventRing {
      * @throws IllegalArgumentException if the depth breaks its rule
      */
     public static long requiredBytes(VendorProfile profile, int depth) {
-        return bytes(depth, Format.valueOf(profile.name()).strideBytes);
+        return bytes(depth, Format.valueOf(profile.name()).shape.strideBytes());
     }
 
     /**
