@@ -36,6 +36,7 @@ import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import org.agrona.LangUtil;
 import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentTerminationException;
 import org.agrona.concurrent.NanoClock;
@@ -583,7 +584,7 @@ final class Device implements Agent {
         if (ports.containsKey(queue)) {
             throw new IllegalStateException("completion queue is attached already");
         }
-        final VendorPort port = new VendorPort(queue);
+        final VendorPort port = new VendorPort(queue, events);
         ports.put(queue, port);
         if (events != null) {
             final VendorWriter writer = queue.writer();
@@ -627,6 +628,20 @@ final class Device implements Agent {
         port.release();
         ports.remove(queue);
         eventPorts = Arrays.stream(eventPorts).filter(other -> other != port).toArray(CqPort[]::new);
+        if (port instanceof VendorPort vendors && vendors.eventQueue != null) {
+            leave(vendors.eventQueue);
+        }
+    }
+
+    /** A port with this event queue is gone: if it was the last, no pass looks at the queue's arm any more. */
+    private void leave(VendorEventQueue events) {
+        for (CqPort other : eventPorts) {
+            if (other instanceof VendorPort vendors && vendors.eventQueue == events) {
+                return;
+            }
+        }
+        eventQueues.remove(events);
+        events.end();
     }
 
     private CqPort port(Object queue) {
@@ -809,45 +824,57 @@ final class Device implements Agent {
     /** On the thread that ran the pass. */
     void recordFailure(Throwable broken) {
         if (failure() == null) {
-            attempt(broken, this::finishQueuePairs);
+            attempt(broken, () -> finishQueuePairs(broken));
             // Edge FAILURE, device end: the last completions, then the exception, then the news of it. Partner:
             // failure.
             failure.set(broken);
-            attempt(broken, this::wakeWaiters);
+            wakeWaiters(broken);
         }
     }
 
-    /** Parts of the last act do not depend on one another: who knows what is broken. */
-    private static void attempt(Throwable broken, Runnable part) {
+    /** Parts of a last act do not depend on one another: who knows what is broken. The first exception, with the later ones in it. */
+    private static Throwable attempt(Throwable broken, Runnable part) {
         try {
             part.run();
         } catch (RuntimeException | Error again) {
+            if (broken == null) {
+                return again;
+            }
             if (again != broken) {
                 broken.addSuppressed(again);
             }
         }
+        return broken;
     }
 
     /**
      * Every queue pair goes to ERR; what was carried out is reported, what is outstanding flushed, while the completion queues have room. A
-     * completion queue into which an entry was being written is left alone: the entry may be there, and must not come twice.
+     * completion queue into which an entry was being written when something broke is left alone: the entry may be there, and must not come
+     * twice.
      */
-    private void finishQueuePairs() {
+    private void finishQueuePairs(Throwable broken) {
         dying = true;
-        final CqPort doubtful = reporting != null && reporting.hasBegun() ? reporting : null;
         for (int slot = 0; slot < slotsUsed; slot++) {
             final DeviceQp qp = bySlot[slot];
-            if (qp == null || qp.state == QpState.RESET) {
-                continue;
-            }
-            if (qp.state != QpState.ERR) {
+            if (qp != null && qp.state != QpState.RESET && qp.state != QpState.ERR) {
                 counters.increment(DeviceCounter.QPS_TO_ERROR);
                 qp.life = newLife();
                 qp.beginFlush();
                 qp.publishState(QpState.ERR);
             }
-            if (qp.sendPort != doubtful && qp.receivePort != doubtful) {
-                requester.finish(qp);
+        }
+        final List<CqPort> doubtful = new ArrayList<>();
+        for (int slot = 0; slot < slotsUsed; slot++) {
+            if (reporting != null && reporting.hasBegun()) { // by the pass, or by the queue pair before
+                doubtful.add(reporting);
+            }
+            reporting = null;
+            final DeviceQp qp = bySlot[slot];
+            if (qp != null
+                    && qp.state == QpState.ERR
+                    && !doubtful.contains(qp.sendPort)
+                    && !doubtful.contains(qp.receivePort)) {
+                attempt(broken, () -> requester.finish(qp));
             }
         }
     }
@@ -858,15 +885,21 @@ final class Device implements Agent {
     }
 
     /** No completion will come any more: whoever waits for an event gets one, and can ask why. */
-    private void wakeWaiters() {
-        post(EventType.INTERNAL_ERROR, 0);
+    private void wakeWaiters(Throwable broken) {
+        attempt(broken, () -> post(EventType.INTERNAL_ERROR, 0));
         for (CqPort port : eventPorts) {
-            if (!port.isClosed()) {
-                port.events().wake();
-            }
+            attempt(broken, () -> wake(port));
         }
-        endEventQueues();
-        releasePorts();
+        attempt(broken, this::endEventQueues);
+        for (CqPort port : ports.values()) {
+            attempt(broken, port::release);
+        }
+    }
+
+    private static void wake(CqPort port) {
+        if (!port.isClosed()) {
+            port.events().wake();
+        }
     }
 
     /** No pass will look at an arm any more. */
@@ -882,13 +915,22 @@ final class Device implements Agent {
         close();
     }
 
-    /** The end: raises the events that wait for their time. On the thread that ran the passes, or when none did. */
+    /**
+     * The end: raises the events that wait for their time. On the thread that ran the passes, or when none did. What a fault throws at one
+     * queue comes out when all the others have been served.
+     */
     void close() {
+        Throwable broken = null;
         for (CqPort port : eventPorts) {
-            port.serveEventsLast();
+            broken = attempt(broken, port::serveEventsLast);
         }
-        endEventQueues();
-        releasePorts();
+        broken = attempt(broken, this::endEventQueues);
+        for (CqPort port : ports.values()) {
+            broken = attempt(broken, port::release);
+        }
+        if (broken != null) {
+            LangUtil.rethrowUnchecked(broken);
+        }
     }
 
     @Override

@@ -502,6 +502,7 @@ final class Responder {
     private boolean counted(CqPort port, long header, int outcome) {
         switch (outcome) {
             case CqPort.REFUSED -> {
+                device.reporting = null; // nothing was written, and the caller keeps it
                 counters.increment(DeviceCounter.COMPLETIONS_REFUSED);
                 return false;
             }

@@ -467,7 +467,8 @@ public final class SimNic implements AutoCloseable {
      * each code: {@code sim-nic/docs/profiles.md}.
      *
      * <pre>
-     *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead
+     *   CQ_ERROR             a completion queue begins to lose: its number (0 if it has no events), syndrome 1, detail 1 if it is dead;
+     *                        with a vendor's profile detail is always 1, also for a queue that only drops
      *   WQ_CATAS_ERROR       the device put a queue pair into ERR: its number, the syndrome of what failed, 0 if that is none
      *   WQ_ACCESS_ERROR      the same, for a message that it may not obey
      *   WQ_INVAL_REQ_ERROR   the same, for a message that does not fit, or is not allowed

@@ -1,6 +1,7 @@
 package io.cqring.simnic;
 
 import io.cqring.simnic.fault.DeviceFaults;
+import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorQueue;
 import io.cqring.simnic.profile.VendorWriter;
 
@@ -9,8 +10,12 @@ final class VendorPort extends CqPort {
     private final VendorQueue queue;
     private final VendorWriter writer;
 
-    VendorPort(VendorQueue queue) {
+    /** Where its events go; null if it has none. */
+    final VendorEventQueue eventQueue;
+
+    VendorPort(VendorQueue queue, VendorEventQueue eventQueue) {
         this.queue = queue;
+        this.eventQueue = eventQueue;
         this.writer = queue.writer();
     }
 

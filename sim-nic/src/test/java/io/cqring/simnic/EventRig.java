@@ -7,6 +7,7 @@ import io.cqring.cq.OverrunPolicy;
 import io.cqring.notify.CompletionChannel;
 import io.cqring.notify.Moderation;
 import io.cqring.simnic.dma.ProtectionDomain;
+import io.cqring.simnic.fault.DeviceFaults;
 import io.cqring.simnic.qp.QueuePair;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  * doorbell, and a pass takes a microsecond of virtual time.
  */
 final class EventRig implements AutoCloseable {
-    final SimNic nic = SimNic.builder().maxQueuePairs(16).create();
+    final SimNic nic;
     final CompletionChannel channel;
     final CompletionQueue[] queues;
     final QueuePair[] pairs;
@@ -28,6 +29,11 @@ final class EventRig implements AutoCloseable {
     }
 
     EventRig(int count, int capacity, OverrunPolicy policy, Moderation moderation) {
+        this(count, capacity, policy, moderation, DeviceFaults.NONE);
+    }
+
+    EventRig(int count, int capacity, OverrunPolicy policy, Moderation moderation, DeviceFaults faults) {
+        nic = SimNic.builder().maxQueuePairs(16).faults(faults).create();
         channel = CompletionChannel.ofQueues(count);
         queues = new CompletionQueue[count];
         pairs = new QueuePair[count];

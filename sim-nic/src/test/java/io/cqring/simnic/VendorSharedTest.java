@@ -2,6 +2,7 @@ package io.cqring.simnic;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -598,6 +599,8 @@ class VendorSharedTest {
                 }
             };
             while (received[0] + received[1] + received[2] < messages) {
+                assertNull(rig.nic.failure());
+                assertFalse(Thread.interrupted(), "time is up");
                 while (shared.postRecv(3L + 7L * posted[0], ADDRESS, 64, rig.region.lkey())) {
                     posted[0]++;
                 }

@@ -10,8 +10,9 @@ import io.cqring.eq.Interrupt;
  *
  * <p><b>Role:</b> the device thread calls what is marked so; one host thread polls, arms and takes overruns; {@link #overruns}, {@link #untold},
  * {@link #interrupt} and {@link #close} are for any thread. How to sleep: note the interrupt's count, poll until nothing comes,
- * {@link #arm}, and wait for another count only if that found nothing. <b>Progress:</b> nothing here blocks. <b>Visibility:</b> what the
- * device did before it posted is visible to the handler.
+ * {@link #takeOverrun} and look at everything if it says so, {@link #arm}, and wait for another count only if that found nothing. A
+ * handler must not call what only the poller may. <b>Progress:</b> nothing here blocks. <b>Visibility:</b> what the device did before it
+ * posted is visible to the handler.
  */
 public interface AsynchronousEvents extends AutoCloseable {
     /**
@@ -22,7 +23,7 @@ public interface AsynchronousEvents extends AutoCloseable {
      * @return events taken; 0 if there was none
      * @throws NullPointerException     if there is no handler; nothing is taken
      * @throws IllegalArgumentException if the budget is negative; nothing is taken
-     * @throws IllegalStateException    if the queue is closed; nothing is taken
+     * @throws IllegalStateException    if the queue is closed, or the call comes from a handler of this queue; nothing is taken
      */
     int poll(EventHandler handler, int budget);
 
@@ -30,7 +31,7 @@ public interface AsynchronousEvents extends AutoCloseable {
      * Asks for one interrupt with the next event, and looks once more.
      *
      * @return true if an event is ready: poll again before you sleep
-     * @throws IllegalStateException if the queue is closed; nothing is armed
+     * @throws IllegalStateException if the queue is closed, or the call comes from a handler of this queue; nothing is armed
      */
     boolean arm();
 
@@ -38,7 +39,7 @@ public interface AsynchronousEvents extends AutoCloseable {
      * Whether events have been lost since the last call. Then look at everything that events could have been about.
      *
      * @return true if events have been lost
-     * @throws IllegalStateException if the queue is closed; nothing is taken
+     * @throws IllegalStateException if the queue is closed, or the call comes from a handler of this queue; nothing is taken
      */
     boolean takeOverrun();
 
@@ -63,7 +64,11 @@ public interface AsynchronousEvents extends AutoCloseable {
      */
     Interrupt interrupt();
 
-    /** Lets another thread become the poller, where that is checked: the reference profile's queue refuses a second thread, a vendor's does not. */
+    /**
+     * Lets another thread become the poller, where that is checked: the reference profile's queue refuses a second thread, a vendor's does not.
+     *
+     * @throws IllegalStateException if the call comes from a handler of this queue, or, where it is checked, not from the poller
+     */
     void releasePoller();
 
     /** The host does not want to know any more: its calls are refused from now on, the device's do nothing. Raises the interrupt. */

@@ -42,14 +42,8 @@ abstract class EventRing {
     private final int depth;
     private final int log2Depth;
     private final int strideBytes;
-
-    /** Offset of the word with the owner bit: stored last, loaded first. */
     private final int ownerOffset;
-
-    /** Place of the owner bit in that word, as it is loaded. */
     private final int ownerShift;
-
-    /** Owner bit of a valid entry on the first lap. */
     private final int firstValid;
 
     // Device end.
@@ -61,6 +55,7 @@ abstract class EventRing {
     private long rejectedIndexes;
 
     // Host end.
+    private boolean inHandler;
     private long consumed;
     private long arms;
 
@@ -70,22 +65,15 @@ abstract class EventRing {
     long takenWord;
 
     /** Overwrites the memory; what is behind the ring in it stays. */
-    EventRing(
-            QueueMemory memory,
-            Interrupt interrupt,
-            int depth,
-            int strideBytes,
-            int ownerOffset,
-            int ownerShift,
-            int firstValid) {
+    EventRing(QueueMemory memory, Interrupt interrupt, int depth, EntryShape shape) {
         this.memory = memory;
         this.interrupt = Objects.requireNonNull(interrupt, "interrupt");
         this.depth = depth;
         this.log2Depth = Integer.numberOfTrailingZeros(depth);
-        this.strideBytes = strideBytes;
-        this.ownerOffset = ownerOffset;
-        this.ownerShift = ownerShift;
-        this.firstValid = firstValid;
+        this.strideBytes = shape.strideBytes();
+        this.ownerOffset = shape.ownerOffset();
+        this.ownerShift = shape.ownerShift();
+        this.firstValid = shape.firstValid();
         memory.fill(0, (int) bytes(depth, strideBytes), (byte) 0);
         if (firstValid == 0) {
             for (int slot = 0; slot < depth; slot++) {
@@ -181,14 +169,40 @@ abstract class EventRing {
     }
 
     /**
-     * The device makes no pass any more: wakes whoever waits, armed or not, since an arm that comes now is looked at by nobody. Device thread, or
-     * whoever closes a device that has none.
+     * No pass looks at the queue any more, because the device has ended or nothing posts here: wakes whoever waits, armed or not, since an arm
+     * that comes now is answered by nobody. Device thread, or whoever closes a device that has none.
      */
     public final void end() {
         interrupt.raise();
     }
 
     // ---- Host end
+
+    /** Refuses a call that only the poller may make if it comes from a handler: it would take what the poll is about to. */
+    final void requireNoHandler() {
+        if (inHandler) {
+            throw new IllegalStateException("an event handler must not call the queue that is calling it");
+        }
+    }
+
+    /** A poll begins, to be ended with {@link #endPoll} in any case; the most events that it may take. */
+    final int beginPoll(int budget) {
+        requireNoHandler();
+        if (budget < 0) {
+            throw new IllegalArgumentException("budget must be 0 or more events: " + budget);
+        }
+        inHandler = true;
+        return Math.min(budget, depth);
+    }
+
+    /** The poll that began at an entry ends, maybe because the handler has thrown: its event counts as taken. The events taken. */
+    final int endPoll(long first) {
+        inHandler = false;
+        if (consumed != first) {
+            giveBack();
+        }
+        return (int) (consumed - first);
+    }
 
     /** Takes the next entry if it is there. */
     final boolean next() {
@@ -217,7 +231,7 @@ abstract class EventRing {
     }
 
     /** Returns the slots of what was taken to the device. */
-    final void giveBack() {
+    private void giveBack() {
         // Edge VENDOR-EQ-CREDIT, host end: the last loads from the slots, then the index. Partner: readConsumed. Weaker
         // (opaque): the device overwrites an event that is still being read. Shown by VendorEventStress.
         memory.putLongRelease(CONSUMER, consumed);

@@ -41,9 +41,6 @@ public final class IrdmaCqe {
     /** Operation: send. */
     public static final int SEND = 0x03;
 
-    /** Operation: send that invalidates. */
-    public static final int SEND_INV = 0x04;
-
     /** Operation: local invalidate. */
     public static final int INV_STAG = 0x0a;
 

@@ -53,9 +53,6 @@ public final class Mlx5Cqe {
     /** Opcode: never written by a device; slots are filled with it. */
     public static final int INVALID = 15;
 
-    /** Opcode of the request: send that invalidates. */
-    public static final int WIRE_SEND_INVAL = 0x01;
-
     /** Opcode of the request: write. */
     public static final int WIRE_RDMA_WRITE = 0x08;
 
@@ -64,9 +61,6 @@ public final class Mlx5Cqe {
 
     /** Opcode of the request: send. */
     public static final int WIRE_SEND = 0x0a;
-
-    /** Opcode of the request: send with immediate. */
-    public static final int WIRE_SEND_IMM = 0x0b;
 
     /** Opcode of the request: read. */
     public static final int WIRE_RDMA_READ = 0x10;

@@ -26,7 +26,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
 
     /** Layout of the entries. */
     private enum Format {
-        MLX5(Mlx5Eqe.BYTES, Mlx5Eqe.OWNER, 56, 0) {
+        MLX5(new EntryShape(Mlx5Eqe.BYTES, Mlx5Eqe.OWNER, 56, 0)) {
             @Override
             boolean tells(EventType type) {
                 return Mlx5Eqe.tells(type);
@@ -44,7 +44,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
                 Mlx5Eqe.read(memory, entry, word, handler);
             }
         },
-        IRDMA(IrdmaAeqe.BYTES, IrdmaAeqe.CONTROL, IrdmaAeqe.VALID_SHIFT, 1) {
+        IRDMA(new EntryShape(IrdmaAeqe.BYTES, IrdmaAeqe.CONTROL, IrdmaAeqe.VALID_SHIFT, 1)) {
             @Override
             boolean tells(EventType type) {
                 return IrdmaAeqe.tells(type);
@@ -62,7 +62,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
                 IrdmaAeqe.read(word, handler);
             }
         },
-        BNXT_RE(BnxtCreqe.BYTES, BnxtCreqe.OWNER, 0, 1) {
+        BNXT_RE(new EntryShape(BnxtCreqe.BYTES, BnxtCreqe.OWNER, 0, 1)) {
             @Override
             boolean tells(EventType type) {
                 return BnxtCreqe.tells(type);
@@ -81,16 +81,11 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
             }
         };
 
-        final int strideBytes;
-        final int ownerOffset;
-        final int ownerShift;
-        final int firstValid;
+        @SuppressWarnings("ImmutableEnumChecker") // four ints
+        final EntryShape shape;
 
-        Format(int strideBytes, int ownerOffset, int ownerShift, int firstValid) {
-            this.strideBytes = strideBytes;
-            this.ownerOffset = ownerOffset;
-            this.ownerShift = ownerShift;
-            this.firstValid = firstValid;
+        Format(EntryShape shape) {
+            this.shape = shape;
         }
 
         abstract boolean tells(EventType type);
@@ -110,7 +105,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     private long overrunsTaken;
 
     private VendorAsyncQueue(Format format, QueueMemory memory, int depth, Interrupt interrupt) {
-        super(memory, interrupt, depth, format.strideBytes, format.ownerOffset, format.ownerShift, format.firstValid);
+        super(memory, interrupt, depth, format.shape);
         this.format = format;
     }
 
@@ -123,7 +118,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
      * @throws IllegalArgumentException if the depth breaks its rule
      */
     public static long requiredBytes(VendorProfile profile, int depth) {
-        return bytes(depth, Format.valueOf(profile.name()).strideBytes);
+        return bytes(depth, Format.valueOf(profile.name()).shape.strideBytes());
     }
 
     /**
@@ -177,26 +172,23 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     public int poll(EventHandler handler, int budget) {
         Objects.requireNonNull(handler, "handler");
         requireOpen();
-        if (budget < 0) {
-            throw new IllegalArgumentException("budget must be 0 or more events: " + budget);
-        }
-        final int most = Math.min(budget, depth());
+        final int most = beginPoll(budget);
         final long first = consumed();
+        int polled = 0;
         try {
-            while (consumed() - first != most && next()) {
+            while (consumed() - first < most && next()) {
                 format.read(memory, taken, takenWord, handler);
             }
         } finally {
-            if (consumed() != first) { // also when the handler throws: its event counts as taken
-                giveBack();
-            }
+            polled = endPoll(first);
         }
-        return (int) (consumed() - first);
+        return polled;
     }
 
     @Override
     public boolean arm() {
         requireOpen();
+        requireNoHandler();
         storeArm();
         return isReady();
     }
@@ -204,6 +196,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
     @Override
     public boolean takeOverrun() {
         requireOpen();
+        requireNoHandler();
         final long lost = overruns();
         if (lost == overrunsTaken) {
             return false;
@@ -219,7 +212,7 @@ public final class VendorAsyncQueue extends EventRing implements AsynchronousEve
 
     @Override
     public void releasePoller() {
-        // Which thread polls is not checked.
+        requireNoHandler(); // which thread polls is not checked
     }
 
     @Override

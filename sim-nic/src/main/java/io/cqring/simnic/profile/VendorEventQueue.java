@@ -2,6 +2,7 @@ package io.cqring.simnic.profile;
 
 import io.cqring.eq.Interrupt;
 import io.cqring.memory.QueueMemory;
+import java.util.Objects;
 
 /**
  * A vendor's event queue for completions, both ends: entries to the bit, one for each answered arm of any number of completion queues, and an
@@ -20,12 +21,12 @@ import io.cqring.memory.QueueMemory;
 public final class VendorEventQueue extends EventRing {
     /** Layout of the entries. */
     enum Format {
-        MLX5(64, 56, 56, 0) {
+        MLX5(new EntryShape(64, 56, 56, 0), 0xFF_FFFF) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, 0);
                 // Edge VENDOR-EQ-OWN, device end, as in post.
-                memory.putLongRelease(entry + ownerOffset, Long.reverseBytes((number & 0xFF_FFFFL) << 32 | valid));
+                memory.putLongRelease(entry + shape.ownerOffset(), Long.reverseBytes((long) number << 32 | valid));
             }
 
             @Override
@@ -33,7 +34,7 @@ public final class VendorEventQueue extends EventRing {
                 return (int) (Long.reverseBytes(word) >>> 32) & 0xFF_FFFF;
             }
         },
-        IRDMA(8, 0, 63, 1) {
+        IRDMA(new EntryShape(8, 0, 63, 1), Integer.MAX_VALUE) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 // Edge VENDOR-EQ-OWN, device end, as in post.
@@ -45,12 +46,12 @@ public final class VendorEventQueue extends EventRing {
                 return (int) word;
             }
         },
-        BNXT_RE(16, 8, 0, 1) {
+        BNXT_RE(new EntryShape(16, 8, 0, 1), Integer.MAX_VALUE) {
             @Override
             void write(QueueMemory memory, long entry, int number, int toggle, int valid) {
                 memory.putLong(entry, (long) number << 32 | toggle << 6 | CQ_NOTIFICATION);
                 // Edge VENDOR-EQ-OWN, device end, as in post.
-                memory.putLongRelease(entry + ownerOffset, valid);
+                memory.putLongRelease(entry + shape.ownerOffset(), valid);
             }
 
             @Override
@@ -66,16 +67,18 @@ public final class VendorEventQueue extends EventRing {
 
         private static final int CQ_NOTIFICATION = 0x30;
 
-        final int strideBytes;
-        final int ownerOffset;
-        final int ownerShift;
-        final int firstValid;
+        /** Of a toggle. */
+        static final int MOST_TOGGLE = 3;
 
-        Format(int strideBytes, int ownerOffset, int ownerShift, int firstValid) {
-            this.strideBytes = strideBytes;
-            this.ownerOffset = ownerOffset;
-            this.ownerShift = ownerShift;
-            this.firstValid = firstValid;
+        @SuppressWarnings("ImmutableEnumChecker") // four ints
+        final EntryShape shape;
+
+        /** The largest number of a completion queue that has room in an entry. */
+        final int mostNumber;
+
+        Format(EntryShape shape, int mostNumber) {
+            this.shape = shape;
+            this.mostNumber = mostNumber;
         }
 
         abstract void write(QueueMemory memory, long entry, int number, int toggle, int valid);
@@ -90,11 +93,11 @@ public final class VendorEventQueue extends EventRing {
     private final Format format;
 
     VendorEventQueue(Format format, int depth, Interrupt interrupt) {
-        this(format, QueueMemory.allocate(bytes(depth, format.strideBytes)), depth, interrupt);
+        this(format, QueueMemory.allocate(bytes(depth, format.shape.strideBytes())), depth, interrupt);
     }
 
     private VendorEventQueue(Format format, QueueMemory memory, int depth, Interrupt interrupt) {
-        super(memory, interrupt, depth, format.strideBytes, format.ownerOffset, format.ownerShift, format.firstValid);
+        super(memory, interrupt, depth, format.shape);
         this.format = format;
     }
 
@@ -107,7 +110,7 @@ public final class VendorEventQueue extends EventRing {
      * @throws IllegalArgumentException if the depth breaks its rule
      */
     public static long requiredBytes(VendorProfile profile, int depth) {
-        return bytes(depth, Format.valueOf(profile.name()).strideBytes);
+        return bytes(depth, Format.valueOf(profile.name()).shape.strideBytes());
     }
 
     /**
@@ -130,11 +133,19 @@ public final class VendorEventQueue extends EventRing {
     /**
      * Posts that a completion queue has answered an arm. Device thread.
      *
-     * @param number its number
-     * @param toggle what the vendor's event carries besides
+     * @param number its number, 0 to 2^31 - 1; mlx5 has 24 bits
+     * @param toggle what the vendor's event carries besides, 0 to 3; only bnxt_re has room for it
      * @return false if the queue is full: the event is lost, and counted; a queue with a slot for each completion queue is never full
+     * @throws IllegalArgumentException if the number or the toggle breaks its rule; nothing is posted
      */
     public boolean post(int number, int toggle) {
+        if (number < 0 || number > format.mostNumber) {
+            throw new IllegalArgumentException(
+                    "number of a completion queue must be 0 to " + format.mostNumber + ": " + number);
+        }
+        if (toggle < 0 || toggle > Format.MOST_TOGGLE) {
+            throw new IllegalArgumentException("toggle must be 0 to " + Format.MOST_TOGGLE + ": " + toggle);
+        }
         final long entry = claim();
         if (entry == FULL) {
             return false;
@@ -151,28 +162,38 @@ public final class VendorEventQueue extends EventRing {
     // ---- Host end
 
     /**
-     * Takes events.
+     * Takes events, as many as the ring holds at the most.
      *
-     * @param handler told of each; if it throws, the event it was told of counts as taken
-     * @param budget  the most of them
-     * @return how many it was told of; fewer than the budget if the queue is empty
+     * @param handler told of each, on this thread; if it throws, the event it was told of counts as taken. It must not call what only the
+     *     poller may
+     * @param budget  the most of them; more than the queue holds is allowed
+     * @return how many it was told of; fewer than the budget if the queue is empty, or has handed on all that it can hold
+     * @throws NullPointerException     if there is no handler; nothing is taken
+     * @throws IllegalArgumentException if the budget is negative; nothing is taken
+     * @throws IllegalStateException    if the call comes from a handler of this queue; nothing is taken
      */
     public int poll(EventHandler handler, int budget) {
+        Objects.requireNonNull(handler, "handler");
+        final int most = beginPoll(budget);
         final long first = consumed();
+        int polled = 0;
         try {
-            while (consumed() - first != budget && next()) {
+            while (consumed() - first < most && next()) {
                 handler.onEvent(format.number(memory, taken, takenWord), format.toggle(memory, taken));
             }
         } finally {
-            if (consumed() != first) { // also when the handler throws: its event counts as taken
-                giveBack();
-            }
+            polled = endPoll(first);
         }
-        return (int) (consumed() - first);
+        return polled;
     }
 
-    /** Asks for one interrupt, at once if there is an entry that has not been polled. */
+    /**
+     * Asks for one interrupt, at once if there is an entry that has not been polled.
+     *
+     * @throws IllegalStateException if the call comes from a handler of this queue; nothing is armed
+     */
     public void arm() {
+        requireNoHandler();
         storeArm();
     }
 }

@@ -9,7 +9,7 @@ public enum VendorProfile {
     MLX5(64, 128) {
         @Override
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
-            return Mlx5Queue.create(roundUp(entries), strideBytes, number, false);
+            return Mlx5Queue.create(roundUp(require(entries, strideBytes)), strideBytes, number, false);
         }
 
         @Override
@@ -22,7 +22,7 @@ public enum VendorProfile {
     IRDMA(64, 32) {
         @Override
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
-            return IrdmaQueue.create(entries, strideBytes, number);
+            return IrdmaQueue.create(require(entries, strideBytes), strideBytes, number);
         }
 
         @Override
@@ -35,7 +35,7 @@ public enum VendorProfile {
     BNXT_RE(32, 32) {
         @Override
         public VendorQueue createQueue(int entries, int strideBytes, int number) {
-            return BnxtQueue.create(roundUp(entries), number);
+            return BnxtQueue.create(roundUp(require(entries, strideBytes)), number);
         }
 
         @Override
@@ -102,7 +102,7 @@ public enum VendorProfile {
     /**
      * Makes a completion queue.
      *
-     * @param entries     completions that it must hold
+     * @param entries     completions that it must hold, 1 to {@link #mostEntries}
      * @param strideBytes bytes per entry
      * @param number      its number, 20 bits
      * @return the queue
@@ -121,14 +121,28 @@ public enum VendorProfile {
     /**
      * Makes an event queue.
      *
-     * @param queues    completion queues that will use it
+     * @param queues    completion queues that will use it, 1 to 2^22 - 128
      * @param interrupt what it raises
      * @return the queue
+     * @throws IllegalArgumentException if the count breaks its rule
      */
     public final VendorEventQueue createEventQueue(int queues, Interrupt interrupt) {
+        requireRange("completion queues", queues, EventRing.MAX_DEPTH - SPARE_EVENTS);
         return new VendorEventQueue(VendorEventQueue.Format.valueOf(name()), roundUp(queues + SPARE_EVENTS), interrupt);
     }
 
+    final int require(int entries, int strideBytes) {
+        requireRange("entries", entries, mostEntries(strideBytes));
+        return entries;
+    }
+
+    private static void requireRange(String what, int value, int most) {
+        if (value < 1 || value > most) {
+            throw new IllegalArgumentException(what + " must be 1 to " + most + ": " + value);
+        }
+    }
+
+    /** The next power of two; for at most 2^30. */
     private static int roundUp(int entries) {
         return entries < 2 ? 1 : Integer.highestOneBit(entries - 1) << 1;
     }
