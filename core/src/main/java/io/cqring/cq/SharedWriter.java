@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Role:</b> one thread at a time. The first thread that writes is the writer until it calls {@link #release}; any other
  * gets an {@link IllegalStateException}, also after the thread has ended: then {@link CompletionQueue#recover} takes back what
  * it had claimed, and closes the writer. <b>Progress:</b> lock-free: a claim is tried again only because another writer's went
- * through; what is claimed is published without waiting. {@link #close} may wait for another close, recover or newWriter, also of
- * another process.
+ * through; what is claimed is published without waiting. {@link #close}, and the first {@link #release}, may wait for another close,
+ * recover or newWriter, also of another process.
  * <b>Allocation:</b> none. <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or
  * elsewhere, is visible to the poller that takes the completion.
  *
