@@ -307,7 +307,7 @@ public final class CompletionRingBuffer implements RingBuffer, AutoCloseable {
         try {
             do { // again only if aborted claims, which are no messages, have used up some of the limit
                 target.aborted = 0;
-                final int now = queue.poll(target, most - read);
+                final int now = pollIfOpen(most - read);
                 polled += now;
                 read += now - target.aborted;
             } while (target.aborted != 0 && read != most && polled < messages);
@@ -315,6 +315,20 @@ public final class CompletionRingBuffer implements RingBuffer, AutoCloseable {
             target.handler = null;
         }
         return read;
+    }
+
+    /** A poll of a read that is under way: 0 if the ring buffer was closed meanwhile, by the handler or another thread. */
+    private int pollIfOpen(int most) {
+        final long before = queue.consumerSequence();
+        try {
+            return queue.poll(target, most);
+        } catch (IllegalStateException e) {
+            // The poll was refused for the close, unless it took something: then the handler has thrown this.
+            if (!queue.isClosed() || queue.consumerSequence() != before) {
+                throw e;
+            }
+            return 0;
+        }
     }
 
     /**
@@ -350,13 +364,16 @@ public final class CompletionRingBuffer implements RingBuffer, AutoCloseable {
         final int most = Math.min(messageCountLimit, messages);
         int read = 0;
         boolean open = true;
+        boolean handling = false;
         target.controlled = true;
         try {
             while (true) {
                 final int type = MessageLayout.type(message);
                 if (type != MessageLayout.ABORTED_TYPE) {
+                    handling = true;
                     final Action action = handler.onMessage(
                             type, buffer, MessageLayout.index(message), MessageLayout.length(message));
+                    handling = false;
                     if (action == Action.ABORT) {
                         open = false;
                         queue.endPollButLast();
@@ -380,13 +397,28 @@ public final class CompletionRingBuffer implements RingBuffer, AutoCloseable {
                     break;
                 }
             }
+        } catch (IllegalStateException e) {
+            if (handling || !queue.isClosed()) {
+                throw e;
+            }
+            open = false; // closed meanwhile: the end of the read
         } finally {
             target.controlled = false;
             if (open) {
-                queue.endPoll();
+                endPollIfOpen();
             }
         }
         return read;
+    }
+
+    private void endPollIfOpen() {
+        try {
+            queue.endPoll();
+        } catch (IllegalStateException e) {
+            if (!queue.isClosed()) {
+                throw e;
+            }
+        }
     }
 
     private void refuseHandler() {

@@ -127,7 +127,12 @@ final class ClaimRows {
             giveUp(row); // nobody may touch the memory any more
             return;
         }
-        lock();
+        try {
+            lock();
+        } catch (RuntimeException | Error e) {
+            giveUp(row); // whoever recovers settles it
+            throw e;
+        }
         try {
             Owner[] owners = owners();
             giveUp(row);
@@ -170,8 +175,16 @@ final class ClaimRows {
     }
 
     private void lock() {
-        while (rowsLock != null && !rowsLock.tryAcquire()) {
-            LockSupport.parkNanos(LOCK_RETRY_NS);
+        boolean interrupted = false;
+        try {
+            while (rowsLock != null && !rowsLock.tryAcquire()) {
+                interrupted |= Thread.interrupted(); // or it would not park
+                LockSupport.parkNanos(LOCK_RETRY_NS);
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

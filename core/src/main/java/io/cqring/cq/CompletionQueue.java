@@ -283,6 +283,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * Opens a device end of a queue with many writers, one per writing thread. Any thread; may wait for another newWriter,
      * recover, or close of a writer, also of another process if the queue is in a file.
      *
+     * <p>Until a thread uses the writer, the thread that opened it answers for it: if that ends first, {@link #recover} closes the
+     * writer. A thread that opens writers for others and may end before they write calls {@link SharedWriter#release} on each.
+     *
      * @return a new writer, to be closed when it is no longer needed
      * @throws IllegalStateException if the queue was made for one writer, has as many open as it was made for (in all processes),
      *                               or is closed; or it was made with events, and attached without a sink for them
@@ -293,7 +296,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
     }
 
     /**
-     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended, writers closed after a
+     * Takes back what writers that are gone have claimed and not published: writers whose thread has ended (of one that was never used,
+     * nor released, the thread that opened it), writers closed after a
      * call that an exception had cut short, and, if the queue is in a file, the writers of processes that have ended, in whatever
      * way. Which threads of another living process have ended, only a recover of that process can tell, on the queue object that
      * opened the writer. Their entries become abandoned ones, which polls pass over, so that completions behind them can be
@@ -854,7 +858,7 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * <p>The writer is stopped when it is told so by its next call (an {@link IllegalStateException}; what it has in hand is given back),
      * or when no thread that is alive has the role. A writer that is alive, idle and keeps its role cannot be told from one that
      * is about to publish: then time runs out, which is a result. Blocks for at most the time given and the handler's last
-     * batch.
+     * batch. An interrupt does not end the wait: the thread is interrupted again when the call ends.
      *
      * <p>If the handler throws, the exception goes on to the caller, its entry is consumed, and the queue stays open for polls, with the writer
      * stopped: drain again, {@link #reset} or {@link #close} it.
@@ -880,18 +884,26 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
         long drained = 0;
         boolean complete;
         boolean goOn;
-        do {
-            final boolean stopped = isWriterStopped(); // before the slots: empty after this is empty for good
-            final long before = sequence;
-            drained += ordinary ? pollRuns(handler, capacity) : pollEach(handler, mostUnpolled);
-            complete = stopped && size() == 0;
-            goOn = !complete
-                    && System.nanoTime() - start < nanos
-                    && memory.getLongOpaque(CqRegion.CLOSED) != Control.CLOSED;
-            if (goOn && sequence == before) {
-                LockSupport.parkNanos(DRAIN_IDLE_NS);
+        boolean interrupted = false;
+        try {
+            do {
+                final boolean stopped = isWriterStopped(); // before the slots: empty after this is empty for good
+                final long before = sequence;
+                drained += ordinary ? pollRuns(handler, capacity) : pollEach(handler, mostUnpolled);
+                complete = stopped && size() == 0;
+                goOn = !complete
+                        && System.nanoTime() - start < nanos
+                        && memory.getLongOpaque(CqRegion.CLOSED) != Control.CLOSED;
+                if (goOn && sequence == before) {
+                    interrupted |= Thread.interrupted(); // or it would not park
+                    LockSupport.parkNanos(DRAIN_IDLE_NS);
+                }
+            } while (goOn);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
-        } while (goOn);
+        }
         close();
         return new DrainResult(drained, size(), lostEntries(), complete);
     }
@@ -986,8 +998,9 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      * {@link EventSink} of {@link Builder#events}, or is the device's to raise ({@link Builder#deviceEvents}).
      *
      * @param mode for what
-     * @return true if completions are ready, or the queue died of an overrun and nothing more will come: poll again. The queue is
-     *     armed in any case
+     * @return true if completions are ready, or the queue died of an overrun and nothing more will come: poll again. True also for the
+     *     marker of a resize that a poll has yet to follow, even into a ring that is still empty. True also if nothing but
+     *     purged entries lies ahead, over which a poll has yet to pass: after either, a poll may find nothing. The queue is armed in any case
      * @throws NullPointerException  if there is no mode; nothing is armed
      * @throws IllegalStateException if the queue is closed, was made without events, another thread is the poller, or the call comes
      *                               from a handler of this queue; an event may have been asked for
@@ -1002,7 +1015,8 @@ public final class CompletionQueue extends HostEnd implements AutoCloseable {
      *
      * @param mode  for what
      * @param count entries that must be there, 1 to the smaller of the capacity and 65536; counted from the next to be polled
-     * @return true if so many are ready: poll again
+     * @return true if so many are ready: poll again. True also, whatever the count, for the marker of a resize that a poll has yet to follow.
+     *     Purged entries that lie ahead count
      * @throws IllegalArgumentException if {@code count} is out of range; nothing is armed
      * @throws IllegalStateException    as for {@link #arm(ArmMode)}
      */

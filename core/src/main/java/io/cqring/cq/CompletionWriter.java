@@ -177,7 +177,8 @@ public final class CompletionWriter extends QueueEnd {
             memory.compareAndSetLong(CqRegion.CLOSED, Control.STOPPING, Control.STOPPED);
             throw beingDrained();
         }
-        if ((control & Control.RESIZE_PENDING) != 0 && held == 0) {
+        // In a file nobody can offer a ring: the bit is a stranger's.
+        if ((control & Control.RESIZE_PENDING) != 0 && held == 0 && offered != null) {
             answerResize(control);
         }
     }
@@ -211,6 +212,7 @@ public final class CompletionWriter extends QueueEnd {
             useRing(next);
             creditLimit = sequence + capacity - unpolled;
             entry.memory = slots;
+            serveArm(); // the new ring may be full with fewer entries than the host waits for: nothing else would tell
         }
     }
 
@@ -734,12 +736,12 @@ public final class CompletionWriter extends QueueEnd {
     }
 
     /**
-     * Whether the queue died of an overrun (policy ERROR): nothing written from now on reaches the host. For the writing thread.
+     * Whether the queue died of an overrun (policy ERROR): nothing written from now on reaches the host. Any thread.
      *
      * @return true if it is dead
      */
     public boolean isDead() {
-        return dead;
+        return memory.getLongOpaque(CqRegion.DEAD) != 0; // not the field: in a file another process may have set it
     }
 
     /**

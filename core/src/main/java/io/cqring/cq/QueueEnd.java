@@ -260,6 +260,12 @@ abstract class QueueEnd extends QueueEndRightPad {
         return holder == null || holder.isAlive() ? null : holder;
     }
 
+    /** If nobody has the role, a thread that has ended gets it: whoever comes then finds that it is gone. True if so. */
+    final boolean takeRoleFor(Thread ended) {
+        // Edge ROLE, taking end, as in takeRole.
+        return role.compareAndSet(null, ended);
+    }
+
     /** The role was another process's, or nobody's: waits for nothing, goes on where that process stopped. */
     private void takeProcessRole() {
         processRole.acquire(); // the system's lock orders more than this needs: all that the last holder stored is seen

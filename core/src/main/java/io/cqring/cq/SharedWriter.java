@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Role:</b> one thread at a time. The first thread that writes is the writer until it calls {@link #release}; any other
  * gets an {@link IllegalStateException}, also after the thread has ended: then {@link CompletionQueue#recover} takes back what
  * it had claimed, and closes the writer. <b>Progress:</b> lock-free: a claim is tried again only because another writer's went
- * through; what is claimed is published without waiting. {@link #close} may wait for another close, recover or newWriter, also of
- * another process.
+ * through; what is claimed is published without waiting. {@link #close}, and the first {@link #release}, may wait for another close,
+ * recover or newWriter, also of another process.
  * <b>Allocation:</b> none. <b>Visibility:</b> whatever this thread wrote before it published a completion, to this queue or
  * elsewhere, is visible to the poller that takes the completion.
  *
@@ -40,6 +40,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     /** Set once, under the lock of the rows, or before the role is given up. */
     private boolean closed;
+
+    /** Who opened it and answers for it until it is used, or null once it has been released. Cleared under the lock of the rows. */
+    private Thread opener = Thread.currentThread();
 
     SharedWriter(ClaimRows rows, int row, OverrunPolicy policy) {
         super(rows.memory, rows.geometry, rows.startSequence);
@@ -86,7 +89,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
 
     /** Whether a claim of this writer can have no owner any more: closed, or its thread has ended. Under the rows' lock. */
     boolean isGone() {
-        return closed || endedPlayer() != null;
+        return closed || endedPlayer() != null || (opener != null && !opener.isAlive() && takeRoleFor(opener));
     }
 
     /** Under the rows' lock. */
@@ -540,11 +543,21 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
     }
 
     /**
-     * Lets another thread become the writer. An open claim stays open.
+     * Lets another thread become the writer. An open claim stays open. Also for the thread that opened the writer and has not used it: from
+     * then on it may end without the place being taken for one that nobody will use, see {@link CompletionQueue#recover}.
      *
      * @throws IllegalStateException if the calling thread is not the writer
      */
     public void release() {
+        if (opener != null) {
+            if (player != opener && opener == Thread.currentThread()) {
+                takeRole(); // not used yet
+            }
+            requirePlayer();
+            synchronized (rows) { // a recover that has seen the opener has asked for the role, too
+                opener = null;
+            }
+        }
         releaseRole();
     }
 
@@ -554,7 +567,9 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
      * call was cut short by an exception, is taken back as by {@link CompletionQueue#recover}; if that cannot decide yet, the
      * place is freed by a later recover. Closing again does nothing, nor does closing after the queue.
      *
-     * @throws IllegalStateException if another thread is the writer; nothing is changed
+     * @throws IllegalStateException        if another thread is the writer; nothing is changed
+     * @throws java.io.UncheckedIOException if a lock file beside the region cannot be opened; the writer is closed, and its place is freed
+     *                                      by the next recover
      */
     @Override
     public void close() {
@@ -563,16 +578,19 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
             return;
         }
         takeRole();
-        if (!closed) {
-            boolean queueClosed = isQueueClosed();
-            entry.letGo();
-            if (held != 0 && shown != UNSURE && !queueClosed) {
-                giveBack(sequence, sequence + held);
-                held = 0;
-                rows.serveArm();
+        try {
+            if (!closed) {
+                boolean queueClosed = isQueueClosed();
+                entry.letGo();
+                if (held != 0 && shown != UNSURE && !queueClosed) {
+                    giveBack(sequence, sequence + held);
+                    held = 0;
+                    rows.serveArm();
+                }
+                rows.retire(this, queueClosed);
             }
-            rows.retire(this, queueClosed);
+        } finally {
+            releaseRole();
         }
-        releaseRole();
     }
 }

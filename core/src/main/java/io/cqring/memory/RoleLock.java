@@ -3,6 +3,7 @@ package io.cqring.memory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -28,7 +29,7 @@ import java.util.Optional;
  * role.
  * Delete the files only along with the region, when no process uses it.
  *
- * <p>All methods may be called by any thread.
+ * <p>All methods may be called by any thread, also one that is interrupted: it stays interrupted, and the call is as ever.
  */
 public final class RoleLock {
     /** Where the locked byte is: far from the text, which others must be able to read where locks are mandatory. */
@@ -96,9 +97,27 @@ public final class RoleLock {
                 return "this process, through another attached queue";
             }
             try {
-                return open();
+                return openUninterrupted();
             } catch (IOException e) {
                 throw new UncheckedIOException("cannot lock " + file, e);
+            }
+        }
+    }
+
+    /** As {@link #open}: an interrupt, which would close the channel and drop the lock, is put off until it is done. */
+    private String openUninterrupted() throws IOException {
+        boolean interrupted = Thread.interrupted();
+        try {
+            while (true) {
+                try {
+                    return open();
+                } catch (ClosedByInterruptException meanwhile) {
+                    interrupted |= Thread.interrupted();
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
         }
     }

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 
 /**
  * Where threads sleep until a completion queue has something for them: {@code ibv_comp_channel}. The queues of a channel share its
@@ -593,13 +594,26 @@ public final class CompletionChannel implements AutoCloseable {
         return waits.awaitEvent(queue, nanos);
     }
 
-    /** Ends one {@link #awaitEvent}. */
+    /** Ends one {@link #awaitEvent}, also one that is about to begin. */
     void callWaiter(CompletionQueue queue) {
         lock.lock();
         try {
             final Member member = members.at(queue.number());
             if (member != null && member.queue == queue) { // else it was destroyed
                 sleepers.passOn(member);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes back what {@link #callWaiter} has left, if nobody has come to wait. */
+    void recallWaiter(CompletionQueue queue) {
+        lock.lock();
+        try {
+            final Member member = members.at(queue.number());
+            if (member != null && member.queue == queue) {
+                member.signalled = false;
             }
         } finally {
             lock.unlock();
@@ -625,7 +639,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return events
      */
     public long events() {
-        return counted(Counter.EVENTS);
+        return counted(sleepers::events);
     }
 
     /**
@@ -634,7 +648,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return events
      */
     public long spuriousEvents() {
-        return counted(Counter.SPURIOUS);
+        return counted(sleepers::spuriousEvents);
     }
 
     /**
@@ -643,25 +657,13 @@ public final class CompletionChannel implements AutoCloseable {
      * @return times
      */
     public long overruns() {
-        return counted(Counter.OVERRUNS);
+        return counted(sleepers::overruns);
     }
 
-    private enum Counter {
-        EVENTS,
-        SPURIOUS,
-        OVERRUNS,
-        INTERRUPTS
-    }
-
-    private long counted(Counter counter) {
+    private long counted(LongSupplier counter) {
         lock.lock();
         try {
-            return switch (counter) {
-                case EVENTS -> sleepers.events();
-                case SPURIOUS -> sleepers.spuriousEvents();
-                case OVERRUNS -> sleepers.overruns();
-                case INTERRUPTS -> sleepers.interrupts();
-            };
+            return counter.getAsLong();
         } finally {
             lock.unlock();
         }
@@ -673,7 +675,7 @@ public final class CompletionChannel implements AutoCloseable {
      * @return interrupts
      */
     public long interrupts() {
-        return counted(Counter.INTERRUPTS);
+        return counted(sleepers::interrupts);
     }
 
     /**
@@ -709,19 +711,19 @@ public final class CompletionChannel implements AutoCloseable {
         final List<WakeupListener> listeners = new ArrayList<>();
         lock.lock();
         try {
-            if (!sleepers.isClosed()) {
-                sleepers.close();
-                acknowledged.signalAll();
-            }
             for (int number = 0; number != members.numbersUsed(); number++) {
                 final Member member = members.at(number);
                 if (member != null && member.listener != null) {
                     listeners.add(member.listener);
                 }
             }
+            if (!sleepers.isClosed()) {
+                acknowledged.signalAll(); // before: the close of a pipe may fail
+                sleepers.close();
+            }
         } finally {
             lock.unlock();
+            listeners.forEach(WakeupListener::close);
         }
-        listeners.forEach(WakeupListener::close);
     }
 }

@@ -57,6 +57,12 @@ public final class CompletionConsumer {
     /** A task was handed to the executor and has not begun: an event that comes meanwhile is its business. */
     private boolean queued;
 
+    /** A task is running: a thread that has the turn and finds this is in it. */
+    private boolean inTask;
+
+    /** The task that is running is to go round once more. */
+    private boolean again;
+
     /** The handler is running. */
     private boolean handling;
 
@@ -116,7 +122,8 @@ public final class CompletionConsumer {
      * @param unit    its unit
      * @return true if there was something to do; false if time ran out
      * @throws IllegalArgumentException if the time is negative
-     * @throws IllegalStateException    if the context is DIRECT, queue or channel is closed, or another thread is the poller; or, as a
+     * @throws IllegalStateException    if the context is DIRECT, queue or channel is closed (of the channel it may learn only once nothing
+     *                                  is left to poll), or another thread is the poller; or, as a
      *                                  {@link io.cqring.cq.CqOverrunException}, if the queue is dead and all has been polled
      * @throws InterruptedException     if the thread is interrupted while there is nothing to do; its interrupt flag is cleared
      */
@@ -133,6 +140,7 @@ public final class CompletionConsumer {
      * @throws InterruptedException  as {@link #runOnce}
      */
     public void runUntilClosed() throws InterruptedException {
+        requireContext(context != ConsumerContext.DIRECT, "runUntilClosed()");
         while (!isClosed()) {
             try {
                 runOnce(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
@@ -162,7 +170,10 @@ public final class CompletionConsumer {
         if (mode == ConsumerMode.POLL) {
             return spin(nanos);
         }
-        if (!(busy && mode == ConsumerMode.HYBRID) && !sleep(nanos)) {
+        if (busy && mode == ConsumerMode.HYBRID && work() != 0) {
+            return true;
+        }
+        if (!sleep(nanos)) {
             return false;
         }
         work();
@@ -175,11 +186,11 @@ public final class CompletionConsumer {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            if (System.nanoTime() - start >= nanos) {
-                return false;
-            }
             if (channel.isClosed()) {
                 throw CompletionChannel.channelClosed();
+            }
+            if (System.nanoTime() - start >= nanos) {
+                return false;
             }
             idle.idle(0);
         }
@@ -199,15 +210,17 @@ public final class CompletionConsumer {
         return ready;
     }
 
-    /** Polls as the mode says. */
-    private void work() {
-        int left = mode == ConsumerMode.EVENT ? queue.capacity() : budget;
+    /** Polls as the mode says. Returns completions taken. */
+    private int work() {
+        final int most = mode == ConsumerMode.EVENT ? queue.capacity() : budget;
+        int left = most;
         int taken;
         do {
             taken = poll(Math.min(budget, left));
             left -= taken;
         } while (left > 0 && taken == budget);
         busy = taken == budget;
+        return most - left;
     }
 
     private int poll(int most) {
@@ -250,9 +263,14 @@ public final class CompletionConsumer {
             if (!first) {
                 counters.woken();
             }
-            started = false; // if the executor refuses it
-            submit();
-            started = true;
+            started = true; // before: an executor may run the task at once, and that may fail
+            boolean submitted = false;
+            try {
+                submit();
+                submitted = true;
+            } finally {
+                started &= submitted;
+            }
         } finally {
             turn.unlock();
         }
@@ -276,6 +294,9 @@ public final class CompletionConsumer {
     private void throwFailure() {
         final Throwable thrown = failure;
         failure = null;
+        if (thrown != null) {
+            channel.recallWaiter(queue); // if nobody waited for it, it would pass for an event later
+        }
         if (thrown instanceof Error error) {
             throw error;
         }
@@ -284,21 +305,37 @@ public final class CompletionConsumer {
         }
     }
 
-    /** Polls, and either comes again or arms the queue, so that its event starts the next one. */
+    /** What the executor runs. If it does so within a task, which handed this one in, that one goes round once more: no recursion. */
     private void runTask() {
         turn.lock();
         try {
+            if (inTask) {
+                again = true;
+                return;
+            }
+            inTask = true;
+            do {
+                again = false;
+                runTurn();
+            } while (again);
+            inTask = false;
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    /** Polls, and either comes again or arms the queue, so that its event starts the next one. */
+    private void runTurn() {
+        try {
             queued = false;
             work();
-            final boolean again = (busy && mode == ConsumerMode.HYBRID) || arm();
+            final boolean more = (busy && mode == ConsumerMode.HYBRID) || arm();
             queue.releasePoller();
-            if (again) {
+            if (more) {
                 submit();
             }
         } catch (RuntimeException | Error e) {
             stop(e);
-        } finally {
-            turn.unlock();
         }
     }
 
@@ -418,7 +455,8 @@ public final class CompletionConsumer {
          * channel.
          *
          * @param channel  the channel that the queue was made by
-         * @param executor runs the tasks; several consumers may share it
+         * @param executor runs the tasks; several consumers may share it. One that runs them at once, on the thread that hands them in, keeps
+         *     {@link CompletionConsumer#runOnce} until nothing is left to poll
          * @return this
          */
         public Builder onWorker(CompletionChannel channel, Executor executor) {

@@ -121,7 +121,13 @@ public final class LongQueue implements AutoCloseable {
             return ifEmpty;
         }
         long value = queue.completion().workRequestId();
-        queue.endPoll();
+        try {
+            queue.endPoll();
+        } catch (IllegalStateException e) {
+            if (!queue.isClosed()) { // closed meanwhile: this call finishes
+                throw e;
+            }
+        }
         return value;
     }
 

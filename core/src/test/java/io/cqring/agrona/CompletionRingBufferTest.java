@@ -295,6 +295,79 @@ class CompletionRingBufferTest {
         }
     }
 
+    private static CompletionRingBuffer with(int messages) {
+        CompletionRingBuffer ring = CompletionRingBuffer.ofMessages(8);
+        for (int type = 1; type <= messages; type++) {
+            assertTrue(ring.write(type, new UnsafeBuffer(new byte[0]), 0, 0));
+        }
+        return ring;
+    }
+
+    /** A call under way finishes: it says what it has read, whatever the handler answers after the close. */
+    @Test
+    void shouldFinishAControlledReadThatIsClosedMeanwhile() {
+        for (Action action : Action.values()) {
+            CompletionRingBuffer ring = with(3);
+            List<Integer> types = new ArrayList<>();
+            int read = ring.controlledRead((type, buffer, index, length) -> {
+                types.add(type);
+                if (type == 2) {
+                    ring.close();
+                }
+                return type == 2 ? action : Action.CONTINUE;
+            });
+            assertEquals(List.of(1, 2), types, "closed is the end: " + action);
+            assertEquals(action == Action.ABORT ? 1 : 2, read, () -> "" + action);
+            assertEquals(
+                    "completion queue is closed",
+                    refusal(IllegalStateException.class, () -> ring.controlledRead((t, b, i, l) -> Action.COMMIT)));
+        }
+    }
+
+    @Test
+    void shouldPassOnWhatTheHandlerThrowsAfterAClose() {
+        for (RuntimeException mine : List.of(new ArithmeticException("mine"), new IllegalStateException("mine"))) {
+            CompletionRingBuffer controlled = with(3);
+            assertEquals(
+                    "mine",
+                    refusal(
+                            mine.getClass(),
+                            () -> controlled.controlledRead((t, b, i, l) -> {
+                                controlled.close();
+                                throw mine;
+                            })));
+            CompletionRingBuffer plain = with(3);
+            assertEquals(
+                    "mine",
+                    refusal(
+                            mine.getClass(),
+                            () -> plain.read((t, b, i, l) -> {
+                                plain.close();
+                                throw mine;
+                            })));
+        }
+    }
+
+    /** An aborted claim in the batch makes a read look once more; closed, it says what it has read. */
+    @Test
+    void shouldFinishAReadThatIsClosedMeanwhile() {
+        CompletionRingBuffer ring = with(2);
+        ring.abort(ring.tryClaim(1, 0));
+        assertTrue(ring.write(3, new UnsafeBuffer(new byte[0]), 0, 0));
+        List<Integer> types = new ArrayList<>();
+        assertEquals(
+                3,
+                ring.read(
+                        (type, buffer, index, length) -> {
+                            types.add(type);
+                            if (type == 2) {
+                                ring.close();
+                            }
+                        },
+                        5));
+        assertEquals(List.of(1, 2, 3), types, "the poll under way finishes");
+    }
+
     /** A ring full of aborted claims, and one in which the writer keeps aborting: a read ends, and counts none. */
     @Test
     void shouldEndARingFullOfAbortedClaims() {

@@ -483,6 +483,67 @@ class AttachTest {
                 accepted > 400 && accepted < 3600, "both must happen: accepted " + accepted + " of 4000, seed " + seed);
     }
 
+    /** A peer stores into the words after both ends have their roles: as before, one exception, or calls that end in bounds. */
+    @Test
+    void shouldSurviveAnyMutablePartThatChangesAfterAttach(@TempDir Path folder) throws IOException {
+        long seed = Long.getLong("cqring.test.seed", System.nanoTime());
+        System.out.println("AttachTest, after attach: seed " + seed + ", repeat with -Dcqring.test.seed=" + seed);
+        SplittableRandom random = new SplittableRandom(seed);
+        int[] words = {Region.CONSUMER, Region.DEAD, Region.CLOSED, Region.PRODUCER, Region.LOST, Region.REJECTED};
+        for (int round = 0; round < 300; round++) {
+            boolean inFile = round % 3 == 0;
+            Path file = folder.resolve("queue" + round);
+            QueueMemory memory = inFile ? QueueMemory.create(file, BYTES) : QueueMemory.allocate(BYTES);
+            queue(memory);
+            CompletionQueue queue = CompletionQueue.attach(memory);
+            exercise(queue, random);
+            for (int change = 0; change < 8; change++) {
+                long near = START + random.nextInt(3 * CAPACITY);
+                long[] values = {0, 1, 1L << random.nextInt(10), -1, Long.MIN_VALUE, Long.MAX_VALUE, near};
+                int word = words[random.nextInt(words.length)];
+                long value = values[random.nextInt(values.length)];
+                if (word == Region.CLOSED && value != 1) {
+                    value &= ~1L; // mostly not closed, or there is little to see
+                }
+                memory.putLong(word, value);
+                exercise(queue, random);
+            }
+            queue.close();
+        }
+    }
+
+    /** Only a host of the same process can offer a ring: in a file the bit is a stranger's, and means nothing. */
+    @Test
+    void shouldIgnoreAResizeThatNobodyCanHaveAskedFor(@TempDir Path folder) throws IOException {
+        QueueMemory memory = QueueMemory.create(folder.resolve("queue"), BYTES);
+        CompletionQueue queue = queue(memory);
+        assertTrue(Way.WRITE.publish(queue.writer(), 0, STRIDE));
+        memory.putLong(Region.CLOSED, 2);
+        assertTrue(Way.WRITE.publish(queue.writer(), 1, STRIDE));
+        assertEquals(0, queue.writer().flush());
+        assertEquals(ResizeStatus.NONE, queue.resizeStatus());
+        InOrder taker = new InOrder(STRIDE, Way.WRITE, 0);
+        assertEquals(2, queue.poll(taker::onView, CAPACITY));
+    }
+
+    /** A process that attaches a dead queue learns it from its writer before that has written. */
+    @Test
+    void shouldSayThatAQueueInAFileIsDead(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("queue");
+        CompletionQueue made = CompletionQueue.ofCapacity(CAPACITY)
+                .overrunPolicy(OverrunPolicy.ERROR)
+                .memory(QueueMemory.create(file, BYTES))
+                .create();
+        CompletionQueue attached = CompletionQueue.attach(QueueMemory.attach(file));
+        assertFalse(attached.writer().isDead());
+        for (int i = 0; i < CAPACITY; i++) {
+            assertTrue(Way.WRITE.publish(made.writer(), i, STRIDE));
+        }
+        assertFalse(Way.WRITE.publish(made.writer(), CAPACITY, STRIDE));
+        assertTrue(made.writer().isDead());
+        assertTrue(attached.writer().isDead());
+    }
+
     /** Every call, in any order: returns within bounds or throws what it documents. */
     private static void exercise(CompletionQueue queue, SplittableRandom random) {
         CompletionWriter writer = queue.writer();
@@ -507,7 +568,8 @@ class AttachTest {
                 assertTrue(
                         documented instanceof CqOverrunException
                                 || documented instanceof CqAttachException
-                                || message.equals("completion queue is closed"),
+                                || message.equals("completion queue is closed")
+                                || message.equals("completion queue is being drained: it takes no more entries"),
                         message);
             }
         }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.cqring.cq.Numbered.Way;
 import io.cqring.memory.QueueMemory;
 import io.cqring.testing.FieldBug;
+import io.cqring.testing.SteppedMemory;
 import io.cqring.testing.Threads;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -110,6 +111,41 @@ class DrainTest {
             moved += written.get();
         }
         System.out.println("Drain: 2000 rounds, " + moved + " entries, seed " + seed);
+    }
+
+    /** The wait for a writer that keeps its role is one, also on a thread that is interrupted: a look each 20 us at most. */
+    @Test
+    void shouldWaitAndNotSpinOnAnInterruptedThread() {
+        long[] looks = {0};
+        SteppedMemory memory = new SteppedMemory(new Shape(64, 4, 0).bytes());
+        CompletionQueue queue = new Shape(64, 4, 0).queue(OverrunPolicy.BACKPRESSURE, memory);
+        AtomicBoolean over = new AtomicBoolean();
+        AtomicBoolean writes = new AtomicBoolean();
+        Threads.run(
+                spin -> {
+                    PollContractTest.write(queue, Way.WRITE, 0, 2);
+                    writes.set(true);
+                    while (!over.get()) {
+                        spin.once();
+                    }
+                },
+                spin -> {
+                    while (!writes.get()) {
+                        spin.once();
+                    }
+                    memory.hook((done, offset, stores) -> looks[0] += !done && offset == Region.CLOSED ? 1 : 0);
+                    Thread.currentThread().interrupt();
+                    try {
+                        DrainResult result = queue.drainAndClose(c -> {}, 200, TimeUnit.MILLISECONDS);
+                        assertEquals(new DrainResult(2, 0, 0, false), result);
+                        assertTrue(Thread.currentThread().isInterrupted());
+                    } finally {
+                        memory.unhook();
+                        over.set(true);
+                    }
+                });
+        // 200 ms at 20 us; each turn looks at the word three times at most.
+        assertTrue(looks[0] <= 3 * 10_000 + 100, "looks at the control word: " + looks[0]);
     }
 
     /** While the drain looks after a writer's role that is free it has that role itself; a first write must not take it for a writer. */

@@ -104,6 +104,54 @@ class RecoverTest {
         assertEquals(List.of(0L, 1L, 2L, 3L), pollAll(queue), "what they had published stays");
     }
 
+    /** A thread that ends before it has written leaves a place too; one that somebody else may still use is no such place. */
+    @Test
+    void shouldFreeThePlaceOfAThreadThatNeverWrote() {
+        CompletionQueue queue = queue(2);
+        SharedWriter[] opened = new SharedWriter[2];
+        onEndedThread(() -> {
+            opened[0] = queue.newWriter();
+            opened[1] = queue.newWriter();
+            opened[1].release(); // for any thread from now on
+        });
+        assertThrows(IllegalStateException.class, queue::newWriter);
+        assertEquals(0, queue.recover());
+        SharedWriter next = queue.newWriter();
+        assertThrows(IllegalStateException.class, queue::newWriter, "one place was free");
+        assertTrue(assertThrows(IllegalStateException.class, () -> put(opened[0], 9))
+                .getMessage()
+                .startsWith("shared writer belongs to thread "));
+        put(opened[1], 0);
+        opened[1].release();
+        assertEquals(0, queue.recover(), "nobody's, once more");
+        put(opened[1], 1);
+        put(next, 2);
+        assertEquals(List.of(0L, 1L, 2L), pollAll(queue));
+        opened[0].close();
+        assertThrows(IllegalStateException.class, queue::newWriter, "closing it frees no other's place");
+    }
+
+    /** Who opened it may have ended: a thread that uses it is what counts. */
+    @Test
+    void shouldLeaveAWriterToTheThreadThatUsesIt() {
+        CompletionQueue queue = queue(2);
+        SharedWriter[] opened = new SharedWriter[1];
+        onEndedThread(() -> opened[0] = queue.newWriter());
+        assertTrue(opened[0].claim(1));
+        assertEquals(0, queue.recover());
+        NumberedShared.fill(opened[0].entry(0), Way.CLAIM, 3, 64);
+        opened[0].commit(1);
+        opened[0].release();
+        assertEquals(0, queue.recover(), "the opener is of no account any more");
+        put(opened[0], 4);
+        assertEquals(List.of(3L, 4L), pollAll(queue));
+        SharedWriter mine = queue.newWriter();
+        mine.release();
+        assertThrows(IllegalStateException.class, mine::release, "nobody's any more");
+        Threads.run(spin -> put(mine, 5));
+        assertThrows(IllegalStateException.class, mine::release);
+    }
+
     /** Two rows of ended threads, one after the other, and one in the middle of a living writer's claims. */
     @Test
     void shouldTakeBackTheClaimsOfSeveral() {

@@ -465,4 +465,115 @@ class CompletionConsumerTest {
         tasks.remove().run();
         assertEquals(2, worker.completions());
     }
+
+    @Test
+    void shouldRefuseToRunADirectConsumer() {
+        CompletionConsumer direct = CompletionConsumer.of(queue, handler).create();
+        assertEquals(
+                "runUntilClosed() is not for a completion consumer of context DIRECT",
+                assertThrows(IllegalStateException.class, direct::runUntilClosed)
+                        .getMessage());
+    }
+
+    @Test
+    void shouldSayThatTheChannelIsClosedInEveryMode() {
+        channel.close();
+        for (ConsumerMode mode : ConsumerMode.values()) {
+            CompletionConsumer consumer =
+                    consumer(mode).onWaitingThread(channel).create();
+            assertThrows(IllegalStateException.class, () -> consumer.runOnce(0, SECONDS), () -> "" + mode);
+        }
+    }
+
+    /** Two full batches, and nothing behind: the third turn had nothing to do, and waits if it has time. */
+    @Test
+    void shouldNotTakeAFullBatchForSomethingToDo() throws Exception {
+        CompletionConsumer hybrid =
+                consumer(ConsumerMode.HYBRID).onWaitingThread(channel).create();
+        write(8);
+        assertTrue(hybrid.runOnce(0, SECONDS));
+        assertTrue(hybrid.runOnce(0, SECONDS));
+        assertFalse(hybrid.runOnce(0, SECONDS));
+        assertCounts(hybrid, 3, 8, 1, 0, 0);
+        write(4);
+        assertTrue(hybrid.runOnce(0, SECONDS));
+        queue.releasePoller();
+        Aside<Boolean> run = Aside.call(() -> hybrid.runOnce(1, DAYS)).untilItWaits();
+        write(1);
+        assertTrue(run.result());
+        assertEquals(13, hybrid.completions());
+    }
+
+    // ---- WORKER, with an executor that runs tasks at once
+
+    @Test
+    void shouldNotRecurseWithAnExecutorThatRunsTasksAtOnce() throws Exception {
+        final long number = 1_000_000;
+        long[] seen = {0};
+        CompletionConsumer worker = CompletionConsumer.of(queue, entry -> {
+                    if (++seen[0] < number) {
+                        write(1); // there is always one more
+                    }
+                })
+                .mode(ConsumerMode.HYBRID)
+                .budget(1)
+                .onWorker(channel, Runnable::run)
+                .create();
+        write(1);
+        assertTrue(worker.runOnce(0, SECONDS));
+        assertEquals(number, seen[0]);
+        assertFalse(worker.runOnce(0, SECONDS));
+        write(1);
+        assertTrue(worker.runOnce(0, SECONDS));
+        assertEquals(number + 1, worker.completions());
+        assertEquals(1, worker.events());
+    }
+
+    @Test
+    void shouldStartAgainAfterATaskThatFailedAtOnce() throws Exception {
+        boolean[] fails = {true};
+        CompletionConsumer worker = CompletionConsumer.of(queue, entry -> {
+                    if (fails[0]) {
+                        throw new IllegalStateException("handler");
+                    }
+                })
+                .mode(ConsumerMode.EVENT)
+                .onWorker(channel, Runnable::run)
+                .create();
+        write(2);
+        assertTrue(worker.runOnce(0, SECONDS));
+        assertEquals(
+                "handler",
+                assertThrows(IllegalStateException.class, () -> worker.runOnce(0, SECONDS))
+                        .getMessage());
+        fails[0] = false;
+        assertTrue(worker.runOnce(0, SECONDS), "a new task");
+        assertEquals(2, worker.completions());
+        assertFalse(worker.runOnce(0, SECONDS));
+        assertEquals(0, worker.events());
+    }
+
+    /** What calls a waiter to a failure is no event: not for the task after the next, either. */
+    @Test
+    void shouldCountNoEventForAFailureThatNobodyWaitedFor() throws Exception {
+        boolean[] fails = {true};
+        CompletionConsumer worker = CompletionConsumer.of(queue, entry -> {
+                    if (fails[0]) {
+                        throw new IllegalStateException("handler");
+                    }
+                })
+                .mode(ConsumerMode.EVENT)
+                .onWorker(channel, tasks::add)
+                .create();
+        write(1);
+        assertTrue(worker.runOnce(0, SECONDS));
+        tasks.remove().run();
+        assertThrows(IllegalStateException.class, () -> worker.runOnce(0, SECONDS));
+        fails[0] = false;
+        assertTrue(worker.runOnce(0, SECONDS));
+        tasks.remove().run(); // arms
+        assertFalse(worker.runOnce(0, SECONDS), "nothing has come");
+        assertEquals(0, tasks.size());
+        assertEquals(0, worker.events());
+    }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.cqring.memory.QueueMemory;
+import io.cqring.testing.SteppedMemory;
 import io.cqring.testing.Threads;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -584,5 +585,35 @@ class LongQueueTest {
                 });
         assertEquals(0, wrong.get());
         assertTrue(queue.isEmpty());
+    }
+
+    /** Closed before any of the accesses of a poll: the value, or the exception, which leaves it there; never both. */
+    @Test
+    void shouldFinishAPollThatIsClosedMeanwhile() {
+        int finished = 0;
+        for (int access = 0; access < 20; access++) {
+            SteppedMemory memory = new SteppedMemory(LongQueue.requiredBytes(4));
+            LongQueue queue = LongQueue.ofCapacity(4, memory);
+            assertTrue(queue.offer(7));
+            boolean[] closed = {false};
+            boolean[] shown = {false};
+            int[] seen = {0};
+            int wanted = access;
+            memory.hook((done, offset, stores) -> {
+                if (!done && !closed[0] && seen[0]++ == wanted) {
+                    closed[0] = true;
+                    queue.close();
+                }
+                shown[0] |= done && offset >= 384 && !closed[0];
+            });
+            try {
+                assertEquals(7, queue.poll(EMPTY), "access " + access);
+                finished += closed[0] ? 1 : 0;
+            } catch (IllegalStateException e) {
+                assertEquals("completion queue is closed", e.getMessage());
+                assertFalse(shown[0], "the value had been found at access " + access);
+            }
+        }
+        assertTrue(finished >= 2, "closed in the middle: " + finished);
     }
 }
