@@ -22,9 +22,6 @@ public final class CompletionEntry extends SlotView {
     /** Not a word: something else is in hand as well. */
     private static final int NOT_ALONE = 1 << 31;
 
-    /** {@code wordsSet} of an entry that is all its writer has in hand, once it is whole. */
-    private final int everyWord;
-
     CompletionEntry(QueueMemory memory, int strideBytes) {
         super(memory, strideBytes);
         this.everyWord = strideBytes == CqeLayout.SHORT_BYTES

@@ -17,8 +17,11 @@ abstract class SlotViewFields extends LeftPad {
     /** Word 0 of the entry: as read, or as it will be stored. */
     long header;
 
-    /** One bit per 8-byte word of the slot that has been set since the claim. Device end only. */
+    /** A bit for each word that has been set since the slot was claimed, see {@link CompletionEntry}. Device end only. */
     int wordsSet;
+
+    /** What that is once all have been set. Device end only. */
+    int everyWord;
 
     SlotViewFields(QueueMemory memory, int strideBytes) {
         this.memory = memory;

@@ -25,6 +25,9 @@ class PaddingTest {
     private static final Set<String> HOT = Set.of(
             "sequence",
             "creditLimit",
+            "straightEnd",
+            "straightOffset",
+            "straightOwner",
             "claimed",
             "held",
             "shown",

@@ -6,7 +6,7 @@ import static org.openjdk.jcstress.annotations.Expect.FORBIDDEN;
 
 import io.cqring.eq.Interrupt;
 import io.cqring.memory.QueueMemory;
-import io.cqring.simnic.profile.EventHandler;
+import io.cqring.simnic.profile.CqEventHandler;
 import io.cqring.simnic.profile.VendorEventQueue;
 import io.cqring.simnic.profile.VendorProfile;
 import java.util.function.UnaryOperator;
@@ -52,7 +52,7 @@ public class VendorEventStress {
     private static final int NUMBERS = 256;
     private static final int OWNER = 264;
 
-    abstract static class Rig extends Meeting implements EventHandler {
+    abstract static class Rig extends Meeting implements CqEventHandler {
         private static final int LAST = 3;
         private static final int LOST = 1 << 2;
 

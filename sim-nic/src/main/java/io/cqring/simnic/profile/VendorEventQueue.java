@@ -172,7 +172,7 @@ public final class VendorEventQueue extends EventRing {
      * @throws IllegalArgumentException if the budget is negative; nothing is taken
      * @throws IllegalStateException    if the call comes from a handler of this queue; nothing is taken
      */
-    public int poll(EventHandler handler, int budget) {
+    public int poll(CqEventHandler handler, int budget) {
         Objects.requireNonNull(handler, "handler");
         final int most = beginPoll(budget);
         final long first = consumed();

@@ -82,7 +82,7 @@ class EventRingTest {
         for (int i = 1; i <= 3; i++) {
             assertTrue(events.post(i, 0));
         }
-        final EventHandler handler = (number, toggle) -> {
+        final CqEventHandler handler = (number, toggle) -> {
             seen.add(number);
             said.add(refused(IllegalStateException.class, () -> events.poll((other, its) -> seen.add(-other), 1)));
             said.add(refused(IllegalStateException.class, events::arm));

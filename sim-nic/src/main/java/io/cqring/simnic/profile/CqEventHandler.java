@@ -2,7 +2,7 @@ package io.cqring.simnic.profile;
 
 /** Takes one event at a time from {@link VendorEventQueue#poll}. */
 @FunctionalInterface
-public interface EventHandler {
+public interface CqEventHandler {
     /**
      * A completion queue has something to tell.
      *
