@@ -144,6 +144,7 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
                 || held != 0
                 || closed
                 || mayDie
+                || losing
                 || rowCount != 1
                 || creditLimit - first <= 0
                 || strideBytes != CqeLayout.STANDARD_BYTES) {
@@ -159,7 +160,6 @@ public final class SharedWriter extends QueueEnd implements AutoCloseable {
         }
         claimed = first + 1;
         sequence = first;
-        losing = false;
         return written(header, workRequestId, length, detail, timestamp, payload0, payload1, payload2);
     }
 
