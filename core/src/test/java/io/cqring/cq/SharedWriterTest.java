@@ -394,4 +394,33 @@ class SharedWriterTest {
         InOrder taker = new InOrder(shape.stride(), Way.WRITE, 0);
         assertEquals(n, queue.poll(taker::onView, n));
     }
+
+    /** The second call finds its thread let in by the first, a row as it was, and credit. */
+    @Test
+    void shouldRefuseAWriteAfterCloseEachTime() {
+        CompletionQueue queue = CompletionQueue.ofCapacity(8).writers(2).create();
+        SharedWriter writer = queue.newWriter();
+        assertTrue(writer.write(0, 1, 0, 0, 0));
+        writer.close();
+        for (int i = 0; i < 3; i++) {
+            assertEquals("shared writer is closed", refusal(() -> writer.write(0, 2, 0, 0, 0)));
+        }
+        assertEquals(1, queue.size());
+    }
+
+    /** A claim that was too large ends the queue's life while another writer still has credit. */
+    @Test
+    void shouldLoseWhatIsWrittenToADeadQueueThatHasRoom() {
+        CompletionQueue queue = CompletionQueue.ofCapacity(4)
+                .writers(2)
+                .overrunPolicy(OverrunPolicy.ERROR)
+                .create();
+        SharedWriter writer = queue.newWriter();
+        assertTrue(writer.write(0, 1, 0, 0, 0));
+        assertFalse(queue.newWriter().claim(4));
+        assertFalse(writer.write(0, 2, 0, 0, 0));
+        assertEquals(5, queue.lostEntries());
+        assertEquals(1, queue.poll(c -> assertEquals(1, c.workRequestId()), 4));
+        assertThrows(CqOverrunException.class, () -> queue.poll(c -> {}, 4));
+    }
 }
